@@ -1,0 +1,154 @@
+/**
+ * Asks a neighbour for what it knows and has each message judged as if it had come over its topic, its signature
+ * verified first. What a neighbour can do to the asker is bounded: it can withhold, never forge. See PROTOCOL.md.
+ */
+import { Cause, Effect, Fiber, Queue, Random, Result } from "effect"
+import { Settings } from "../config/Settings.ts"
+import { type Claim, Gossip, type Unverifiable, type Verified } from "../gossip/Gossip.ts"
+import { type StreamBroken, Streams } from "../gossip/Streams.ts"
+import type { PeerId } from "../identity/PeerId.ts"
+import { Intake } from "../registry/Intake.ts"
+import { Registry } from "../registry/Registry.ts"
+import { now } from "../time/Now.ts"
+import * as Bounds from "./Bounds.ts"
+import { BadFrame, prefixOf, reader } from "./Frames.ts"
+import * as Knowledge from "./Knowledge.ts"
+import * as Summary from "./Summary.ts"
+
+/** What came of one question. */
+export interface Asked {
+  readonly messages: number
+  readonly bytes: number
+  /** Messages that changed what this server believes. */
+  readonly accepted: number
+}
+
+/** Messages opened and judged at a time; the signatures of the next two lots are verified meanwhile. */
+const lotSize = 128
+const lotsAhead = 2
+/** Signatures of a lot under way on the thread pool, which others wait for too. */
+const verifiedAtATime = 16
+
+type Proven = ReadonlyArray<Result.Result<Verified, Unverifiable>>
+
+const handedOn = { kind: "handed-on" } as const
+
+const randomSalt = Effect.map(
+  Effect.all(Array.from({ length: Summary.saltBytes }, () => Random.nextIntBetween(0, 256))),
+  (bytes) => Uint8Array.from(bytes)
+)
+
+/**
+ * A way to ask. It fails when the neighbour does not speak the protocol, breaks off, stands still or sends what no
+ * honest neighbour does. What came of it is told to `note` as it comes, a part at a time.
+ */
+export const make = Effect.gen(function* () {
+  const [gossip, intake, registry, streams] = [yield* Gossip, yield* Intake, yield* Registry, yield* Streams]
+  const { discovery } = yield* Settings
+  const messagesAtMost = 2 * discovery.maxServers
+
+  const question = Effect.gen(function* () {
+    const { wallNanos } = yield* now
+    const known = yield* Knowledge.known(yield* registry.entries, undefined, wallNanos)
+    const salt = yield* randomSalt
+    const { digests } = yield* Knowledge.digest(salt, known, Summary.bucketsFor(known.length), wallNanos)
+    return Summary.encode({ salt, digests })
+  })
+
+  /** Those of the messages that would count if their signatures held, and how many no honest neighbour hands on. */
+  const sort = Effect.fnUntraced(function* (frames: ReadonlyArray<Uint8Array>) {
+    const worth: Array<Claim> = []
+    let bad = 0
+    for (const frame of frames) {
+      const claim = yield* Effect.result(gossip.read(frame))
+      if (Result.isFailure(claim)) {
+        bad++
+        continue
+      }
+      const { claimedSigner: signer, data, topic } = claim.success
+      const refusal = yield* intake.foresee({ topic, data, signer }, handedOn)
+      if (refusal === undefined) worth.push(claim.success)
+      else if (refusal.verdict === "reject") bad++
+    }
+    return { worth, bad }
+  })
+
+  const prove = (claims: ReadonlyArray<Claim>) =>
+    Effect.forEach(claims, ({ proof }) => Effect.result(proof), { concurrency: verifiedAtATime })
+
+  /** A heartbeat for which a full registry has no room before it knows the announcement. */
+  let withoutRoom: Verified | undefined
+
+  /** Judges in order. */
+  const judge = Effect.fnUntraced(function* (proven: Proven) {
+    let [accepted, bad] = [0, 0]
+    for (const message of proven) {
+      if (Result.isFailure(message)) {
+        bad++
+        continue
+      }
+      const outcome = yield* intake.consider(message.success, handedOn)
+      if (Result.isFailure(outcome)) {
+        if (outcome.failure.reason === "full") withoutRoom = message.success
+        continue
+      }
+      accepted++
+      if (withoutRoom?.signer !== message.success.signer) continue
+      if (Result.isSuccess(yield* intake.consider(withoutRoom, handedOn))) accepted++
+      withoutRoom = undefined
+    }
+    return { accepted, bad }
+  })
+
+  return Effect.fn("Directory.ask")(function* (
+    peer: PeerId,
+    note: (part: Asked) => void
+  ): Effect.fn.Return<Asked, BadFrame | StreamBroken> {
+    const exchange = Effect.gen(function* () {
+      const stream = yield* streams.open(peer, Bounds.protocol)
+      const asked = yield* question
+      yield* Bounds.withinSilence(Effect.andThen(stream.write(Buffer.concat([prefixOf(asked), asked])), stream.end))
+
+      const total = { messages: 0, bytes: 0, accepted: 0 }
+      let bad = 0
+      const count = (part: Asked) => {
+        total.messages += part.messages
+        total.bytes += part.bytes
+        total.accepted += part.accepted
+        note(part)
+      }
+      const tooBad = () =>
+        new BadFrame({ problem: `over ${Bounds.badMessagesAtMost} messages no honest server hands on` })
+      const lots = yield* Queue.bounded<Fiber.Fiber<Proven>, Cause.Done>(lotsAhead)
+
+      const open = Effect.fnUntraced(function* (lot: ReadonlyArray<Uint8Array>) {
+        count({ messages: lot.length, bytes: lot.reduce((sum, frame) => sum + frame.length, 0), accepted: 0 })
+        if (total.messages > messagesAtMost) {
+          return yield* new BadFrame({ problem: `more than ${messagesAtMost} messages in one answer` })
+        }
+        const sorted = yield* sort(lot)
+        bad += sorted.bad
+        if (bad > Bounds.badMessagesAtMost) return yield* tooBad()
+        yield* Queue.offer(lots, yield* Effect.forkScoped(prove(sorted.worth), { startImmediately: true }))
+      })
+      const opening = Effect.gen(function* () {
+        const next = reader(Bounds.withinSilence(stream.read), Bounds.maxAnswerFrameBytes)
+        for (let frames = yield* next; frames !== undefined; frames = yield* next) {
+          for (let from = 0; from < frames.length; from += lotSize) yield* open(frames.slice(from, from + lotSize))
+        }
+        yield* Queue.end(lots)
+      })
+      const judging = Effect.gen(function* () {
+        while (true) {
+          const judged = yield* judge(yield* Fiber.join(yield* Queue.take(lots)))
+          count({ messages: 0, bytes: 0, accepted: judged.accepted })
+          bad += judged.bad
+          if (bad > Bounds.badMessagesAtMost) return yield* tooBad()
+        }
+      }).pipe(Effect.catchIf(Cause.isDone, () => Effect.void))
+      yield* Effect.all([opening, judging], { concurrency: 2, discard: true })
+      return total
+    })
+    return yield* Effect.scoped(Bounds.withinExchange(exchange))
+  })
+})

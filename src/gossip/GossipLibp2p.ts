@@ -1,0 +1,147 @@
+/**
+ * Gossip over real libp2p: the promise of Gossip kept by a node with GossipSub. What the node is made of is
+ * GossipLibp2pNode's, whom it stays connected to GossipLibp2pConnections'.
+ */
+import { type Message, TopicValidatorResult } from "@libp2p/gossipsub"
+import type { PeerId as Libp2pPeerId } from "@libp2p/interface"
+import { Cause, Effect, Exit, Layer } from "effect"
+import type { Settings } from "../config/Settings.ts"
+import { Identity } from "../identity/Identity.ts"
+import { Connectivity, make as makeConnectivity } from "./Connectivity.ts"
+import { Gossip, type Judge, PublishRefused, type Verdict } from "./Gossip.ts"
+import type { BadAddress } from "./GossipLibp2pAddresses.ts"
+import { watchAppearances } from "./GossipLibp2pAppearances.ts"
+import { Bans } from "./GossipLibp2pBans.ts"
+import { Connections } from "./GossipLibp2pConnections.ts"
+import type { ListenUnavailable } from "./GossipLibp2pListeners.ts"
+import { read, seal, sign, verify } from "./GossipLibp2pMessages.ts"
+import { Libp2pNode } from "./GossipLibp2pNode.ts"
+import { layer as layerStreams } from "./GossipLibp2pStreams.ts"
+import { layer as layerWatchdog } from "./GossipLibp2pWatchdog.ts"
+import type { Streams } from "./Streams.ts"
+import { type Topic, topics } from "./Topic.ts"
+
+const verdicts: Record<Verdict, TopicValidatorResult> = {
+  accept: TopicValidatorResult.Accept,
+  ignore: TopicValidatorResult.Ignore,
+  reject: TopicValidatorResult.Reject
+}
+
+const make = Effect.gen(function* () {
+  const { self, libp2p, mesh, nameOf } = yield* Libp2pNode
+  const { privateKey } = yield* Identity
+  const bans = yield* Bans
+  const appearances = yield* watchAppearances
+
+  const join = Effect.fn("Gossip.join")(function* (topic: Topic, judge: Judge) {
+    const context = yield* Effect.context<never>()
+    const runSync = Effect.runSyncExitWith(context)
+
+    const cut = (relay: Libp2pPeerId) => Effect.promise(() => libp2p.hangUp(relay).catch(() => undefined))
+    const decide = Effect.fnUntraced(function* (relay: Libp2pPeerId, message: Message) {
+      if (message.type !== "signed") return "ignore"
+      const neighbour = nameOf(relay)
+      const signer = nameOf(message.from)
+      const verdict = yield* judge({ topic, data: message.data, signer, neighbour, signed: () => seal(message) })
+      if (verdict === "reject" && (yield* bans.noteRefused(neighbour))) {
+        Effect.runForkWith(context)(cut(relay))
+      }
+      return verdict
+    })
+    const validate = (relay: Libp2pPeerId, message: Message): TopicValidatorResult => {
+      const exit = runSync(decide(relay, message))
+      if (Exit.isSuccess(exit)) return verdicts[exit.value]
+      runSync(Effect.logError("a message could not be judged", exit.cause).pipe(Effect.annotateLogs({ topic })))
+      return TopicValidatorResult.Ignore
+    }
+
+    yield* Effect.acquireRelease(
+      Effect.sync(() => {
+        mesh.topicValidators.set(topic, validate)
+        mesh.subscribe(topic)
+      }),
+      () =>
+        Effect.sync(() => {
+          mesh.unsubscribe(topic)
+          mesh.topicValidators.delete(topic)
+        }).pipe(Effect.catchCause((cause) => Effect.logDebug("left a topic of a stopped node", Cause.squash(cause))))
+    )
+  })
+
+  const lastData = new Map<Topic, Uint8Array>()
+  const said = Effect.forEach(
+    topics,
+    Effect.fnUntraced(function* (topic) {
+      const data = lastData.get(topic)
+      if (data === undefined) return []
+      const signed = yield* Effect.promise(() => sign(privateKey, topic, data))
+      return [{ topic, data, signer: self, signed: () => signed }]
+    })
+  )
+
+  const publish = Effect.fn("Gossip.publish")(function* (topic: Topic, data: Uint8Array) {
+    lastData.set(topic, data)
+    const { recipients } = yield* Effect.tryPromise({
+      try: () => mesh.publish(topic, data),
+      catch: (cause) =>
+        new PublishRefused({
+          topic,
+          reason:
+            cause instanceof Error && cause.message === "PublishError.NoPeersSubscribedToTopic"
+              ? "no-topic-peers"
+              : "failed",
+          cause
+        })
+    })
+    if (recipients.length === 0) {
+      return yield* new PublishRefused({ topic, reason: "no-topic-peers", cause: "no stream took the message" })
+    }
+    return { recipients: recipients.length }
+  })
+
+  return Gossip.of({
+    self,
+    addresses: Effect.sync(() => libp2p.getMultiaddrs().map(String)),
+    join,
+    publish,
+    topicPeers: (topic) =>
+      Effect.sync(() =>
+        mesh
+          .getSubscribers(topic)
+          .map(nameOf)
+          .filter((peer) => mesh.streamsOutbound.has(peer))
+      ),
+    appearances,
+    connections: Effect.sync(() =>
+      libp2p.getConnections().map(({ remotePeer, remoteAddr, direction }) => ({
+        peer: nameOf(remotePeer),
+        address: remoteAddr.toString(),
+        direction
+      }))
+    ),
+    verify,
+    read,
+    said: Effect.map(said, (words) => words.flat())
+  })
+})
+
+const connectivity = Layer.effect(
+  Connectivity,
+  Effect.flatMap(Connections, ({ bootstrap }) => makeConnectivity(bootstrap))
+)
+
+/** A live node and all that keeps it connected, with the node itself laid open: for tests and measurements. */
+export const layerWithNode: Layer.Layer<
+  Gossip | Connectivity | Streams | Libp2pNode,
+  ListenUnavailable | BadAddress,
+  Settings | Identity
+> = Layer.mergeAll(connectivity, layerStreams, layerWatchdog).pipe(
+  Layer.provideMerge(Layer.effect(Gossip, make)),
+  Layer.provide(Connections.layer),
+  Layer.provideMerge(Libp2pNode.layer),
+  Layer.provide(Bans.layer)
+)
+
+/** A live node and all that keeps it connected. */
+export const layer: Layer.Layer<Gossip | Connectivity | Streams, ListenUnavailable | BadAddress, Settings | Identity> =
+  layerWithNode

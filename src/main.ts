@@ -1,0 +1,16 @@
+/** Front door for the process: the arguments, the server as one layer, and the process that runs it. */
+import * as NodeServices from "@effect/platform-node/NodeServices"
+import { Effect, Layer } from "effect"
+import * as Process from "./cli/Process.ts"
+import * as Ricochet from "./cli/Ricochet.ts"
+
+/** Loaded when a server is to run: the other commands answer without it. */
+const server = Layer.unwrap(
+  Effect.map(
+    Effect.promise(() => import("./Discovery.ts")),
+    ({ layer }) => layer
+  )
+)
+
+export const main = (argv: ReadonlyArray<string>): void =>
+  Ricochet.run(server, argv).pipe(Effect.provide(NodeServices.layer), Process.run)

@@ -1,0 +1,110 @@
+/**
+ * From what is known of a server to what a reader is told: pure. Lists of thousands are rendered again each second, so
+ * the text of all that lasts as long as the entry is made once.
+ */
+import type { Moment as HeardAt, Known } from "../registry/Known.ts"
+import { silentAfterMillis } from "../registry/Limits.ts"
+import { ageMillis, isSilent, overdueHeartbeats, verdictInForce } from "../registry/Query.ts"
+import * as Timestamp from "../time/Timestamp.ts"
+import { stringify } from "./SafeJson.ts"
+import type { ServiceEntry, ServiceState } from "./ServiceView.ts"
+import type { Moment } from "./Surroundings.ts"
+
+/** RFC 3339 in UTC. */
+export const timeText = (wallMillis: number): string => Timestamp.format(Timestamp.fromMillis(wallMillis))
+
+const seconds = (millis: number) => Math.round(millis) / 1000
+
+export const stateOf = (known: Known, { now }: Moment): ServiceState => {
+  if (known.announcement === undefined) return "unannounced"
+  if (isSilent(known, now)) return "silent"
+  return verdictInForce(known).healthy ? "available" : "unhealthy"
+}
+
+export const countStates = (entries: ReadonlyArray<Known>, at: Moment): Record<ServiceState, number> => {
+  const counts = { available: 0, unhealthy: 0, silent: 0, unannounced: 0 }
+  for (const known of entries) counts[stateOf(known, at)] += 1
+  return counts
+}
+
+const sinceOf = (known: Known, state: ServiceState): number => {
+  if (state === "unannounced") return known.firstHeard.wallMillis
+  return state === "silent" ? known.lastHeard.wallMillis + silentAfterMillis : known.verdictSince.wallMillis
+}
+
+const verdictMarks = (recent: Known["recent"]) => recent.map(({ healthy }) => (healthy ? "+" : "-")).join("")
+
+type Announced = NonNullable<Known["announcement"]>["message"]
+
+/** What stays as it is until the server is heard again. */
+const lasting = (known: Known, said: Announced) => {
+  const { healthy, timestamp, uptimeScore } = verdictInForce(known)
+  const heard = (at: HeardAt) => timeText(at.wallMillis)
+  return {
+    server_id: known.serverId,
+    capabilities: said.capabilities,
+    max_storage: said.maxStorage,
+    retention_policy: said.retentionPolicy,
+    region: said.region,
+    regions: said.regions,
+    uptime_score: uptimeScore,
+    healthy,
+    timestamp: Timestamp.format(timestamp),
+    port: said.port,
+    last_heard: heard(known.lastHeard),
+    first_heard: heard(known.firstHeard),
+    skew_seconds: known.skewMillis === undefined ? null : seconds(known.skewMillis),
+    beat_seconds: known.beatMillis === undefined ? null : seconds(known.beatMillis),
+    verdict_changes: known.verdictChanges,
+    recent_verdicts: verdictMarks(known.recent),
+    restored: known.restored
+  }
+}
+
+/** What changes with time and with this node's connections. */
+const passing = (known: Known, at: Moment) => {
+  const state = stateOf(known, at)
+  const addresses = at.neighbours.get(known.serverId)
+  return {
+    state,
+    since: timeText(sinceOf(known, state)),
+    overdue_heartbeats: overdueHeartbeats(known, at.now) ?? null,
+    connected: addresses !== undefined,
+    addresses: addresses ?? []
+  }
+}
+
+/** Whole seconds since the server was last heard. */
+const ageSeconds = (known: Known, at: Moment) => Math.floor(ageMillis(known, at.now) / 1000)
+
+/** The entry as a reader is told it; undefined of a server that has not announced. */
+export const entryOf = (known: Known, at: Moment): ServiceEntry | undefined =>
+  known.announcement && {
+    ...lasting(known, known.announcement.message),
+    ...passing(known, at),
+    age_seconds: ageSeconds(known, at)
+  }
+
+const texts = new WeakMap<Known, string>()
+
+const lastingText = (known: Known, said: Announced): string => {
+  const made = texts.get(known)
+  if (made !== undefined) return made
+  const text = stringify(lasting(known, said)).slice(0, -1)
+  texts.set(known, text)
+  return text
+}
+
+export interface Rendered {
+  /** The entry as JSON. */
+  readonly text: string
+  /** All of it but its age: when this is equal, nothing worth telling has changed. */
+  readonly substance: string
+}
+
+/** `entryOf` as JSON text. */
+export const render = (known: Known, at: Moment): Rendered | undefined => {
+  if (known.announcement === undefined) return undefined
+  const substance = `${lastingText(known, known.announcement.message)},${stringify(passing(known, at)).slice(1, -1)}`
+  return { substance, text: `${substance},"age_seconds":${ageSeconds(known, at)}}` }
+}

@@ -1,0 +1,12 @@
+/** The verdict of a server's last self-check, said every few minutes. A noun, like Announcement. */
+import type { PeerId } from "../identity/PeerId.ts"
+
+/** Source: specification, "Two topics"; wire.md, "Heartbeat". */
+export interface Heartbeat {
+  readonly serverId: PeerId
+  readonly healthy: boolean
+  /** Share of the last 288 self-checks that passed, 0 to 1. */
+  readonly uptimeScore: number
+  /** When it was made by the sender's clock, in nanoseconds since the Unix epoch. */
+  readonly timestamp: bigint
+}

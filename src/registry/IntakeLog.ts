@@ -1,0 +1,152 @@
+/**
+ * What Intake says in the log, and how often: strangers decide what there is to say, this room decides how much of it is
+ * written (R19). It decides nothing about messages.
+ */
+import { Effect, type Scope } from "effect"
+import type { PeerId } from "../identity/PeerId.ts"
+import type { Now } from "../time/Reading.ts"
+import type { Announcement } from "./Announcement.ts"
+import type { Message } from "./Intake.ts"
+import { pacedNeighbours, refusalLinesInAll, refusalLinesPerNeighbour } from "./Limits.ts"
+import type { ClockVerdict } from "./OwnClock.ts"
+import * as Pace from "./Pace.ts"
+import type { Refusal } from "./Refusal.ts"
+
+const minuteMillis = 60_000
+const hourMillis = 3_600_000
+/** Neighbours named in what a minute's flood left unsaid. */
+const namedNeighbours = 5
+
+/** One of a neighbour's lines a minute is the count of the rest. */
+const perNeighbour = () =>
+  Pace.make({
+    linesPerSubject: refusalLinesPerNeighbour - 1,
+    linesInAll: refusalLinesInAll,
+    windowMillis: minuteMillis,
+    maxSubjects: pacedNeighbours
+  })
+
+/** One line an hour about one subject. */
+const hourly = (linesInAll: number) =>
+  Pace.make({ linesPerSubject: 1, linesInAll, windowMillis: hourMillis, maxSubjects: pacedNeighbours })
+
+/** Who handed it over, where it came over a topic. */
+const neighbourOf = (message: Message): { readonly neighbour?: PeerId } =>
+  "neighbour" in message ? { neighbour: message.neighbour } : {}
+
+const bounded = (text: string) => text.slice(0, 200)
+
+export class IntakeLog {
+  readonly #rejected = perNeighbour()
+  readonly #ignored = perNeighbour()
+  readonly #defects = perNeighbour()
+  readonly #clocks = hourly(60)
+  readonly #twins = hourly(60)
+  readonly #contradictory = hourly(60)
+  readonly #ownClock = hourly(2)
+
+  /** The log, and until the scope closes a look each minute at what was held back and nobody asked after. */
+  static readonly make: Effect.Effect<IntakeLog, never, Scope.Scope> = Effect.gen(function* () {
+    const log = new IntakeLog()
+    yield* log.tellHeldBack.pipe(
+      Effect.catchCause((cause) => Effect.logError("log summary failed", cause)),
+      Effect.delay(minuteMillis),
+      Effect.forever,
+      Effect.forkScoped
+    )
+    return log
+  })
+
+  /** S22: at each announcement of another server that counts. */
+  discovered(words: Announcement, message: Message): Effect.Effect<void> {
+    return Effect.logDebug("discovered server").pipe(
+      Effect.annotateLogs({
+        server_id: words.serverId,
+        region: words.region,
+        port: words.port,
+        healthy: words.healthy,
+        uptime_score: words.uptimeScore,
+        ...neighbourOf(message)
+      })
+    )
+  }
+
+  /** B03: the message says what time it is where its signer is, and that is too far from here. */
+  clockOff(refusal: Refusal, message: Message, at: Now): Effect.Effect<void> {
+    if (this.#clocks.line(message.signer, at.steadyMillis) === undefined) return Effect.void
+    const { topic, signer: sender } = message
+    return Effect.logWarning("clock of a server is off").pipe(
+      Effect.annotateLogs({ topic, sender, reason: refusal.reason, detail: refusal.detail })
+    )
+  }
+
+  /** S23 for what every reader would refuse; what depends on this server is at DEBUG. */
+  refused(refusal: Refusal, message: Message, claimed: PeerId | undefined, at: Now): Effect.Effect<void> {
+    const pace = refusal.verdict === "reject" ? this.#rejected : this.#ignored
+    const from = neighbourOf(message)
+    const heldBack = pace.line(from.neighbour ?? "elsewhere", at.steadyMillis)
+    if (heldBack === undefined) return Effect.void
+    const line =
+      refusal.verdict === "reject" ? Effect.logWarning("rejected message") : Effect.logDebug("ignored message")
+    return line.pipe(
+      Effect.annotateLogs({
+        topic: message.topic,
+        sender: message.signer,
+        ...(claimed === undefined || claimed === message.signer ? {} : { claimed_id: claimed }),
+        ...from,
+        reason: refusal.reason,
+        detail: refusal.detail,
+        ...(heldBack === 0 ? {} : { held_back: heldBack })
+      })
+    )
+  }
+
+  /** R18. */
+  twin(message: Message, at: Now): Effect.Effect<void> {
+    if (this.#twins.line(message.topic, at.steadyMillis) === undefined) return Effect.void
+    return Effect.logWarning("another server is publishing as this one").pipe(
+      Effect.annotateLogs({ topic: message.topic, sender: message.signer, ...neighbourOf(message) })
+    )
+  }
+
+  /** R18, H03: as an observer sees a twin. */
+  contradictory(message: Message, at: Now): Effect.Effect<void> {
+    if (this.#contradictory.line(message.signer, at.steadyMillis) === undefined) return Effect.void
+    return Effect.logWarning("two servers seem to publish as one").pipe(
+      Effect.annotateLogs({ sender: message.signer, ...neighbourOf(message) })
+    )
+  }
+
+  /** R10. */
+  ownClock({ state, byMillis, disagreeing, heard }: ClockVerdict, at: Now): Effect.Effect<void> {
+    if (state !== "ahead" && state !== "behind") return Effect.void
+    if (this.#ownClock.line(state, at.steadyMillis) === undefined) return Effect.void
+    return Effect.logWarning("this server's clock is off").pipe(
+      Effect.annotateLogs({ direction: state, by_seconds: Math.round(byMillis / 1_000), disagreeing, heard })
+    )
+  }
+
+  defect(message: Message, error: string, at: Now): Effect.Effect<void> {
+    if (this.#defects.line("", at.steadyMillis) === undefined) return Effect.void
+    return Effect.logError("message could not be judged").pipe(
+      Effect.annotateLogs({ topic: message.topic, sender: message.signer, error: bounded(error) })
+    )
+  }
+
+  /** What a flood left unsaid when it ended: the worst neighbours by name, the others in one line. */
+  readonly tellHeldBack: Effect.Effect<void> = Effect.suspend(() => {
+    this.#ignored.heldBack()
+    const worst = [...this.#rejected.heldBack()].sort((left, right) => right.lines - left.lines)
+    const named = worst.splice(0, namedNeighbours)
+    const others = worst.reduce((sum, { lines }) => sum + lines, 0)
+    if (others > 0) named.push({ subject: `${worst.length} others`, lines: others })
+    return Effect.forEach(
+      named,
+      ({ subject, lines }) =>
+        Effect.logWarning("more rejected messages, not a fault of this server").pipe(
+          Effect.annotateLogs({ neighbour: subject, held_back: lines })
+        ),
+      { discard: true }
+    )
+  })
+}

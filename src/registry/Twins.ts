@@ -1,0 +1,30 @@
+/**
+ * What one server cannot have said after what it said before: a sign that two processes share its identity (R18, case
+ * H03). A function of words; how many signs make a report is Intake's.
+ */
+import type { Announcement } from "./Announcement.ts"
+import type { Known } from "./Known.ts"
+import { verdictInForce } from "./Query.ts"
+
+/** Scores are quotients of small numbers; this is far less than any two of them differ by. */
+const epsilon = 1e-9
+
+/**
+ * Whether the newest words of `after` do not follow from those of `before`. Either the server describes itself
+ * differently, or its score moved as no check can move it: one that passed never lowers it and takes at most half of
+ * what is missing to 1, one that failed never raises it and takes at most half of it. Once is a restart with other
+ * settings, or words that were lost on the way; again and again is a twin.
+ */
+export const contradicts = (before: Known, after: Known): boolean => {
+  const [last, next] = [verdictInForce(before), verdictInForce(after)]
+  const [from, to] = [last.uptimeScore, next.uptimeScore]
+  const [least, most] = next.healthy ? [from, (1 + from) / 2] : [from / 2, from]
+  const isAbsurd = next.timestamp > last.timestamp && (to < least - epsilon || to > most + epsilon)
+  return isAbsurd || isOtherDescription(before.announcement?.message, after.announcement?.message)
+}
+
+const isOtherDescription = (last: Announcement | undefined, next: Announcement | undefined): boolean =>
+  last !== undefined && next !== undefined && last !== next && describe(last) !== describe(next)
+
+const describe = (said: Announcement): string =>
+  JSON.stringify([said.capabilities, said.maxStorage, said.retentionPolicy, said.region, said.regions, said.port])

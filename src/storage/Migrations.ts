@@ -1,0 +1,75 @@
+/**
+ * The tables this server keeps, and how an older database comes to have them. They stand beside those of the rest of
+ * Ricochet in one database, so every name begins with `discovery_`.
+ */
+import { Context, Effect, Layer, References } from "effect"
+import { fromRecord, type MigrationError, make } from "effect/sql/Migrator"
+import { SqlClient } from "effect/sql/SqlClient"
+import { SqlError } from "effect/sql/SqlError"
+import { Database } from "./Database.ts"
+
+/** Every row has an owner, the peer ID of the server that wrote it: servers that share a database do not mix (R14). */
+const keep = Effect.gen(function* () {
+  const sql = yield* SqlClient
+  yield* sql`
+    CREATE TABLE discovery_servers (
+      owner text NOT NULL,
+      server_id text NOT NULL,
+      announcement bytea,
+      announcement_nanos numeric,
+      heartbeat bytea,
+      heartbeat_nanos numeric,
+      first_heard_millis double precision NOT NULL,
+      last_heard_millis double precision NOT NULL,
+      PRIMARY KEY (owner, server_id)
+    )`
+  yield* sql`
+    CREATE TABLE discovery_checks (
+      owner text NOT NULL,
+      started_millis double precision NOT NULL,
+      duration_millis double precision NOT NULL,
+      ok boolean NOT NULL,
+      error_class text,
+      PRIMARY KEY (owner, started_millis)
+    )`
+})
+
+const run = make({})({ loader: fromRecord({ "1_keep": keep }), table: "discovery_migrations" })
+
+const isSqlError = (cause: unknown): cause is SqlError => cause instanceof SqlError
+
+/**
+ * Brings the tables up to date, in one transaction under a lock on the table of migrations: servers that start on one
+ * database at the same time wait for each other, and a start that is killed in between leaves nothing half done.
+ */
+export const migrate = (sql: SqlClient): Effect.Effect<void, SqlError | MigrationError> =>
+  run.pipe(
+    Effect.catchTag("MigrationError", (error) => Effect.fail(isSqlError(error.cause) ? error.cause : error)),
+    Effect.provideService(SqlClient, sql),
+    // Its lines are the library's, not this server's.
+    Effect.provideService(References.MinimumLogLevel, "Warn"),
+    Effect.asVoid
+  )
+
+/** The client for whoever needs the tables: a database that was away at the start gets them when it is first needed. */
+export class Tables extends Context.Service<
+  Tables,
+  {
+    readonly sql: Effect.Effect<SqlClient, SqlError | MigrationError>
+  }
+>()("ricochet-discovery/storage/Tables") {
+  static readonly layer: Layer.Layer<Tables, never, Database> = Layer.effect(
+    Tables,
+    Effect.gen(function* () {
+      const { sql } = yield* Database
+      let isMigrated = false
+      return {
+        sql: Effect.gen(function* () {
+          if (!isMigrated) yield* migrate(sql)
+          isMigrated = true
+          return sql
+        })
+      }
+    })
+  )
+}

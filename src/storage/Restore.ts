@@ -1,0 +1,105 @@
+/**
+ * Brings back what was kept (R14), before anything is announced: the last self-checks, then the servers known, each
+ * message opened, its signature verified and judged once more. A database that is away, or full of servers, delays the
+ * start by a bound; the rest follows behind.
+ */
+import { Clock, Duration, Effect, Latch, Layer, Option, Result, Schedule } from "effect"
+import { Settings } from "../config/Settings.ts"
+import { Gossip } from "../gossip/Gossip.ts"
+import { causeText } from "../health/CauseText.ts"
+import { SelfCheck } from "../health/SelfCheck.ts"
+import { Intake } from "../registry/Intake.ts"
+import { forgottenAfterMillis } from "../registry/Limits.ts"
+import { KeptChecks } from "./KeptChecks.ts"
+import { type KeptServer, KeptServers } from "./KeptServers.ts"
+
+/** Longest time a start waits for what was kept. */
+const startBound = Duration.seconds(2)
+/** Longest time for the database to answer one query of it. */
+const loadBound = Duration.seconds(10)
+
+/** Between two attempts while the database is away. */
+const whileAway = Schedule.min([Schedule.exponential("1 second"), Schedule.spaced("30 seconds")]).pipe(
+  Schedule.jittered
+)
+
+/** Servers whose signatures are verified at the same time. */
+const verifiedAtOnce = 8
+const longestErrorText = 200
+
+const restoreChecks = Effect.gen(function* () {
+  const [keptChecks, selfCheck] = [yield* KeptChecks, yield* SelfCheck]
+  const kept = yield* Effect.timeout(keptChecks.load, loadBound)
+  // What this process measured may have been kept already, when the database came back after the start.
+  const own = new Set((yield* selfCheck.history).map(({ startedWallMillis }) => startedWallMillis))
+  const earlier = kept.filter(({ startedWallMillis }) => !own.has(startedWallMillis))
+  yield* selfCheck.restore(earlier)
+  return earlier.length
+})
+
+/** Whether one server is believed again. A message that does not verify, or is refused, is as if it had not been kept. */
+const restoreServer = Effect.fnUntraced(function* (server: KeptServer) {
+  const [gossip, intake] = [yield* Gossip, yield* Intake]
+  let isBelieved = false
+  // The announcement first: a heartbeat of a server that has not announced counts for nothing yet (S16).
+  for (const kept of [server.announcement, server.heartbeat]) {
+    if (kept === undefined) continue
+    const message = yield* Effect.option(gossip.verify(kept.signed))
+    if (Option.isNone(message)) continue
+    const outcome = yield* intake.consider(message.value, {
+      kind: "restored",
+      heardWallMillis: server.lastHeardMillis,
+      firstHeardWallMillis: server.firstHeardMillis
+    })
+    isBelieved = isBelieved || Result.isSuccess(outcome)
+  }
+  return isBelieved
+})
+
+const restoreServers = Effect.gen(function* () {
+  const keptServers = yield* KeptServers
+  const { discovery } = yield* Settings
+  const sinceMillis = (yield* Clock.currentTimeMillis) - forgottenAfterMillis
+  const kept = yield* Effect.timeout(keptServers.load(sinceMillis, discovery.maxServers), loadBound)
+  yield* Effect.timeout(keptServers.forgetBefore(sinceMillis), loadBound)
+  const believed = yield* Effect.forEach(kept, restoreServer, { concurrency: verifiedAtOnce })
+  const servers = believed.filter(Boolean).length
+  return { servers, refused: kept.length - servers }
+})
+
+/**
+ * Brings back the self-checks before the first is run, and the servers before the topics are joined, when the database
+ * answers within 2 seconds. When it is away, or there is more than that time is enough for, the start goes on and the
+ * rest comes back behind it, each message judged against what was heard meanwhile.
+ */
+export const layer: Layer.Layer<never, never, KeptServers | KeptChecks | SelfCheck | Intake | Gossip | Settings> =
+  Layer.effectDiscard(
+    Effect.gen(function* () {
+      const startMayGoOn = yield* Latch.make(false)
+      let isTold = false
+
+      const failed = Effect.fnUntraced(function* (cause: unknown) {
+        const error = causeText(cause).slice(0, longestErrorText)
+        if (!isTold) yield* Effect.annotateLogs(Effect.logWarning("failed to restore what was kept"), { error })
+        isTold = true
+        yield* startMayGoOn.open
+      })
+      const untilItSucceeds = <A, E, R>(part: Effect.Effect<A, E, R>) =>
+        part.pipe(Effect.tapError(failed), Effect.retry(whileAway))
+
+      const restore = Effect.gen(function* () {
+        const begun = yield* Clock.currentTimeMillis
+        const checks = yield* untilItSucceeds(restoreChecks)
+        const { servers, refused } = yield* untilItSucceeds(restoreServers)
+        const duration_ms = (yield* Clock.currentTimeMillis) - begun
+        yield* Effect.annotateLogs(Effect.logInfo("restored what was kept"), { servers, refused, checks, duration_ms })
+      })
+
+      yield* restore.pipe(
+        Effect.catchCause((cause) => Effect.logError("failed to restore what was kept", cause)),
+        Effect.ensuring(startMayGoOn.open),
+        Effect.forkScoped
+      )
+      yield* Effect.timeoutOption(startMayGoOn.await, startBound)
+    })
+  )

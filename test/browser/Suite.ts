@@ -1,0 +1,14 @@
+/** A browser for the tests of one suite. */
+import { afterAll, beforeAll } from "@effect/vitest"
+import type { Browser } from "playwright-core"
+import { launch } from "./Browser.ts"
+
+/** Starts a Chromium before the tests of the suite that calls it, and ends it after them. */
+export const chromiumOfSuite = (): (() => Browser) => {
+  let browser: Browser
+  beforeAll(async () => {
+    browser = await launch()
+  })
+  afterAll(() => browser.close())
+  return () => browser
+}

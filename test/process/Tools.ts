@@ -1,0 +1,27 @@
+/**
+ * The tools that some tests need beside Node. Where one is missing, those tests are skipped and say so; where
+ * `RICOCHET_REQUIRE` names it (`postgres,go,chromium`), they fail instead, so that a machine that must run them does.
+ */
+import { spawnSync } from "node:child_process"
+import { globSync } from "node:fs"
+
+/** Where Chromium is, when there is one. */
+export const chromiumPath = globSync("/usr/bin/{chromium,chromium-browser,google-chrome}")[0]
+
+const present = {
+  chromium: () => chromiumPath !== undefined,
+  go: () => spawnSync("go", ["version"]).status === 0,
+  postgres: () =>
+    spawnSync("initdb", ["--version"]).status === 0 || globSync("/usr/lib/postgresql/*/bin/initdb").length > 0
+}
+
+export type Tool = keyof typeof present
+
+const required = (process.env.RICOCHET_REQUIRE ?? "").split(",")
+
+/** Whether tests that need the tool are to be skipped. */
+export const isMissing = (tool: Tool): boolean => !required.includes(tool) && !present[tool]()
+
+/** The name of a suite that needs the tool, which says why it is skipped where it is. */
+export const named = (name: string, tool: Tool): string =>
+  isMissing(tool) ? `${name} (skipped: there is no ${tool} on this machine)` : name

@@ -1,0 +1,290 @@
+/** What holds of the database and of what is kept in it, whichever database it is. */
+import { assert, layer } from "@effect/vitest"
+import { Clock, Deferred, Effect, Fiber, Layer } from "effect"
+import { Gossip } from "../../src/gossip/Gossip.ts"
+import { SelfCheck, type SelfCheckRecord } from "../../src/health/SelfCheck.ts"
+import type { PeerId } from "../../src/identity/PeerId.ts"
+import { Intake } from "../../src/registry/Intake.ts"
+import { available } from "../../src/registry/Query.ts"
+import { Registry } from "../../src/registry/Registry.ts"
+import { Database } from "../../src/storage/Database.ts"
+import { KeptChecks } from "../../src/storage/KeptChecks.ts"
+import { type KeptServer, KeptServers } from "../../src/storage/KeptServers.ts"
+import { migrate, Tables } from "../../src/storage/Migrations.ts"
+import * as Restore from "../../src/storage/Restore.ts"
+import { WriteBehind } from "../../src/storage/WriteBehind.ts"
+import { peerIdOf } from "../../src/testing/VirtualPeerId.ts"
+import { now } from "../../src/time/Now.ts"
+import { announced, beaten, believing, verified } from "./KeptWords.ts"
+
+const bytes = (...values: ReadonlyArray<number>) => Uint8Array.of(...values)
+
+const kept = (name: string | number, more: Partial<KeptServer> = {}): KeptServer => ({
+  serverId: peerIdOf(name),
+  announcement: { signed: bytes(1, 2, 3), timestamp: 1_790_000_000_123_456_789n },
+  heartbeat: { signed: bytes(4, 5, 6), timestamp: 1_790_000_300_123_456_789n },
+  firstHeardMillis: 1_790_000_000_000,
+  lastHeardMillis: 1_790_000_300_000,
+  ...more
+})
+
+const check = (number: number, more: Partial<SelfCheckRecord> = {}): SelfCheckRecord => ({
+  startedWallMillis: 1_790_000_000_000 + number * 300_000,
+  durationMillis: 1.25,
+  ok: true,
+  errorClass: undefined,
+  ...more
+})
+
+const always = [0, 100_000] as const
+
+let owners = 0
+/** What one server keeps: another for each call unless it is named. */
+const keeping = (owner: PeerId = peerIdOf(`owner-${owners++}`)) => {
+  const gossip = Layer.mock(Gossip, { self: owner })
+  return Layer.mergeAll(KeptServers.layer, KeptChecks.layer).pipe(Layer.provide([Tables.layer, gossip]))
+}
+
+export const suite = (name: string, database: Layer.Layer<Database, unknown>) =>
+  layer(database.pipe(Layer.orDie), { excludeTestServices: true })(name, (it) => {
+    it.effect("answers a ping", () => Effect.flatMap(Database, ({ ping }) => ping))
+
+    it.effect("has its tables, and leaves them alone when it is brought up to date again", () =>
+      Effect.gen(function* () {
+        const { sql } = yield* Database
+        yield* Effect.all([migrate(sql), migrate(sql), migrate(sql)], { concurrency: 3 })
+        assert.deepStrictEqual(yield* sql`SELECT migration_id, name FROM discovery_migrations`, [
+          { migration_id: 1, name: "keep" }
+        ])
+      })
+    )
+
+    it.effect("runs transactions of many fibers beside each other without mixing them", () =>
+      Effect.gen(function* () {
+        const { sql } = yield* Database
+        yield* sql`CREATE TABLE counter (value integer NOT NULL)`
+        yield* sql`INSERT INTO counter VALUES (0)`
+        const add = sql.withTransaction(
+          Effect.gen(function* () {
+            const [row] = yield* sql<{ value: number }>`SELECT value FROM counter FOR UPDATE`
+            yield* sql`UPDATE counter SET value = ${(row?.value ?? 0) + 1}`
+          })
+        )
+        yield* Effect.replicateEffect(add, 40, { concurrency: 10 })
+        assert.deepStrictEqual(yield* sql`SELECT value FROM counter`, [{ value: 40 }])
+      })
+    )
+
+    it.effect("undoes a transaction that is interrupted, and one that fails", () =>
+      Effect.gen(function* () {
+        const { sql } = yield* Database
+        yield* sql`CREATE TABLE undone (value integer NOT NULL)`
+        const written = yield* Deferred.make<void>()
+        const unfinished = sql.withTransaction(
+          sql`INSERT INTO undone VALUES (1)`.pipe(
+            Effect.andThen(Deferred.succeed(written, undefined)),
+            Effect.andThen(Effect.never)
+          )
+        )
+        const fiber = yield* Effect.forkChild(unfinished)
+        yield* Deferred.await(written)
+        yield* Fiber.interrupt(fiber)
+        yield* Effect.flip(sql.withTransaction(Effect.andThen(sql`INSERT INTO undone VALUES (2)`, Effect.fail("no"))))
+        assert.deepStrictEqual(yield* sql`SELECT value FROM undone`, [])
+      })
+    )
+
+    it.effect("goes on after a statement that it refuses", () =>
+      Effect.gen(function* () {
+        const { sql, ping } = yield* Database
+        const error = yield* Effect.flip(sql`SELECT nothing FROM nowhere`)
+        assert.strictEqual(error.reason._tag, "SqlSyntaxError")
+        yield* ping
+      })
+    )
+
+    it.effect("R14 gives back each server as it was kept, those heard last first", () =>
+      Effect.gen(function* () {
+        const keep = yield* KeptServers
+        const servers = [
+          kept("a", { lastHeardMillis: 1_790_000_300_003.5 }),
+          kept("b", { announcement: undefined, lastHeardMillis: 1_790_000_300_002 }),
+          kept("c", { heartbeat: undefined, lastHeardMillis: 1_790_000_300_001 })
+        ]
+        yield* keep.write(servers)
+        assert.deepStrictEqual(yield* keep.load(...always), servers)
+        assert.deepStrictEqual(yield* keep.load(1_790_000_300_002, 100), servers.slice(0, 2))
+        assert.deepStrictEqual(yield* keep.load(0, 1), servers.slice(0, 1))
+      }).pipe(Effect.provide(keeping()))
+    )
+
+    it.effect("R7 R14 keeps the newest message of each topic, in whatever order they are written", () =>
+      Effect.gen(function* () {
+        const keep = yield* KeptServers
+        const words = (timestamp: bigint) => ({ signed: bytes(Number(timestamp)), timestamp })
+        yield* keep.write([kept("a", { announcement: words(5n), heartbeat: undefined, firstHeardMillis: 50 })])
+        yield* keep.write([kept("a", { announcement: words(4n), heartbeat: words(7n), firstHeardMillis: 40 })])
+        yield* keep.write([kept("a", { announcement: undefined, heartbeat: words(6n), lastHeardMillis: 9 })])
+        yield* keep.write([kept("a", { announcement: words(5n), heartbeat: words(7n), lastHeardMillis: 9 })])
+        const first = kept("a", { announcement: words(5n), heartbeat: words(7n), firstHeardMillis: 40 })
+        assert.deepStrictEqual(yield* keep.load(...always), [first])
+        yield* keep.write([kept("a", { announcement: words(8n), heartbeat: words(7n), lastHeardMillis: 99 })])
+        const last = kept("a", {
+          announcement: words(8n),
+          heartbeat: words(7n),
+          firstHeardMillis: 40,
+          lastHeardMillis: 99
+        })
+        assert.deepStrictEqual(yield* keep.load(...always), [last])
+      }).pipe(Effect.provide(keeping()))
+    )
+
+    it.effect("R14 keeps the servers of two that share it apart", () =>
+      Effect.gen(function* () {
+        const [left, right] = [keeping(), keeping()]
+        const load = Effect.flatMap(KeptServers, (keep) => keep.load(...always))
+        const write = (server: KeptServer) => Effect.flatMap(KeptServers, (keep) => keep.write([server]))
+        const [ofLeft, ofRight] = [kept("a"), kept("a", { firstHeardMillis: 1, lastHeardMillis: 2 })]
+        yield* Effect.provide(write(ofLeft), left)
+        yield* Effect.provide(write(ofRight), right)
+        yield* Effect.provide(
+          Effect.flatMap(KeptChecks, (keep) => keep.write([check(1)])),
+          left
+        )
+        assert.deepStrictEqual(yield* Effect.provide(load, left), [ofLeft])
+        assert.deepStrictEqual(yield* Effect.provide(load, right), [ofRight])
+        assert.deepStrictEqual(
+          yield* Effect.provide(
+            Effect.flatMap(KeptChecks, (keep) => keep.load),
+            right
+          ),
+          []
+        )
+        yield* Effect.provide(
+          Effect.flatMap(KeptServers, (keep) => keep.forget([ofLeft.serverId])),
+          left
+        )
+        yield* Effect.provide(
+          Effect.flatMap(KeptServers, (keep) => keep.forgetBefore(1)),
+          left
+        )
+        assert.deepStrictEqual(yield* Effect.provide(load, left), [])
+        assert.deepStrictEqual(yield* Effect.provide(load, right), [ofRight])
+      })
+    )
+
+    it.effect("R14 forgets whom it is told to, and who fell silent before a moment", () =>
+      Effect.gen(function* () {
+        const keep = yield* KeptServers
+        const server = (name: string, lastHeardMillis: number) => kept(name, { lastHeardMillis })
+        yield* keep.write([server("a", 4), server("b", 3), server("c", 2), server("d", 1)])
+        yield* keep.forget([peerIdOf("b"), peerIdOf("nobody")])
+        yield* keep.forgetBefore(2)
+        assert.deepStrictEqual(yield* keep.load(...always), [server("a", 4), server("c", 2)])
+      }).pipe(Effect.provide(keeping()))
+    )
+
+    it.effect("I08 R5 keeps whatever bytes were signed, and no text of a stranger breaks a batch", () =>
+      Effect.gen(function* () {
+        const [servers, checks] = [yield* KeptServers, yield* KeptChecks]
+        const timestamp = 1n
+        const hostile = [`{"region":"\0"}`, "\ud800", `'); DROP TABLE discovery_servers; --`].map((text, index) =>
+          kept(index, { announcement: { signed: new TextEncoder().encode(text), timestamp }, heartbeat: undefined })
+        )
+        const odd = kept(9, { announcement: { signed: bytes(0, 255, 0xc3, 0x28), timestamp: 2n ** 70n } })
+        yield* servers.write([...hostile, odd])
+        const loaded = yield* servers.load(...always)
+        assert.sameDeepMembers([...loaded], [...hostile, odd])
+        yield* checks.write([check(1, { ok: false, errorClass: "mine: \0 \ud800 ' \u202e" }), check(2)])
+        assert.deepStrictEqual(yield* checks.load, [
+          check(1, { ok: false, errorClass: "mine: \ufffd \ufffd ' \u202e" }),
+          check(2)
+        ])
+      }).pipe(Effect.provide(keeping()))
+    )
+
+    it.effect("R14 leaves out rows that cannot be read, and gives the others", () => {
+      const owner = peerIdOf("owner of odd rows")
+      return Effect.gen(function* () {
+        const [{ sql }, servers, checks] = [yield* Database, yield* KeptServers, yield* KeptChecks]
+        yield* servers.write([kept("a"), kept("b")])
+        yield* checks.write([check(1), check(2)])
+        yield* sql`UPDATE discovery_servers SET server_id = 'nobody' WHERE owner = ${owner} AND server_id = ${peerIdOf("b")}`
+        yield* sql`
+          UPDATE discovery_checks SET duration_millis = 'NaN'
+          WHERE owner = ${owner} AND started_millis = ${check(1).startedWallMillis}`
+        assert.deepStrictEqual(yield* servers.load(...always), [kept("a")])
+        assert.deepStrictEqual(yield* checks.load, [check(2)])
+      }).pipe(Effect.provide(keeping(owner)))
+    })
+
+    it.effect("R14 S11 keeps the last 288 self-checks, each once, and gives them oldest first", () =>
+      Effect.gen(function* () {
+        const keep = yield* KeptChecks
+        const checks = Array.from({ length: 300 }, (_, number) =>
+          check(number, number % 7 === 0 ? { ok: false, errorClass: "postgres: refused" } : {})
+        )
+        yield* keep.write(checks.slice(0, 200))
+        yield* keep.write(checks.slice(150))
+        yield* keep.write([])
+        assert.deepStrictEqual(yield* keep.load, checks.slice(12))
+      }).pipe(Effect.provide(keeping()))
+    )
+
+    it.effect("R14 a server that is stopped and started again lists whom it listed, with the score it had", () =>
+      Effect.gen(function* () {
+        const self = peerIdOf("a server that restarts")
+        const running = WriteBehind.layer.pipe(
+          Layer.provideMerge(Restore.layer),
+          Layer.provideMerge(keeping(self)),
+          Layer.provideMerge(believing(self))
+        )
+        const [alice, bob] = [peerIdOf("alice"), peerIdOf("bob")]
+        const timestamp = yield* Clock.currentTimeNanos
+        const words = [
+          announced({ serverId: alice, timestamp }),
+          announced({ serverId: bob, timestamp }),
+          beaten({ serverId: bob, timestamp: timestamp + 1n, uptimeScore: 0.5 })
+        ]
+        const seen = Effect.gen(function* () {
+          const [registry, selfCheck] = [yield* Registry, yield* SelfCheck]
+          const listed = available(yield* registry.entries, yield* now)
+          return {
+            listed: listed.map(({ announcement, heartbeat }) => [announcement, heartbeat]),
+            score: yield* selfCheck.score
+          }
+        })
+        const before = yield* Effect.gen(function* () {
+          const [intake, selfCheck] = [yield* Intake, yield* SelfCheck]
+          yield* selfCheck.run
+          for (const { signed } of words) {
+            yield* intake.consider({ ...(yield* verified(signed)), neighbour: alice }, { kind: "topic" })
+          }
+          return yield* seen
+        }).pipe(Effect.provide(running))
+        assert.deepStrictEqual(before.score, { score: 1, checks: 1 })
+        assert.strictEqual(before.listed.length, 2)
+        assert.deepStrictEqual(yield* Effect.provide(seen, running), before)
+      })
+    )
+
+    it.effect(
+      "R14 writes and loads 50 000 servers in reasonable time",
+      () =>
+        Effect.gen(function* () {
+          const keep = yield* KeptServers
+          const signed = new Uint8Array(700).fill(7)
+          const servers = Array.from({ length: 50_000 }, (_, number) =>
+            kept(number, { announcement: { signed, timestamp: BigInt(number) }, lastHeardMillis: number })
+          )
+          for (let at = 0; at < servers.length; at += 1_000) yield* keep.write(servers.slice(at, at + 1_000))
+          const loaded = yield* keep.load(...always)
+          const ids = (list: ReadonlyArray<KeptServer>) => list.map(({ serverId }) => serverId)
+          assert.deepStrictEqual(ids(loaded), ids(servers.reverse()))
+          assert.deepStrictEqual([loaded.at(0), loaded.at(-1)], [servers.at(0), servers.at(-1)])
+          yield* keep.forget(ids(servers.slice(0, 1_000)))
+          assert.strictEqual((yield* keep.load(...always)).length, 49_000)
+        }).pipe(Effect.provide(keeping())),
+      40_000
+    )
+  })
