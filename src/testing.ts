@@ -6,6 +6,7 @@
 export { type MemoryNetwork, make as makeMemoryNetwork, type Reception } from "./gossip/GossipMemory.ts"
 export type { Place, Weather } from "./gossip/GossipMemoryLinks.ts"
 export { announceTopic, heartbeatTopic, type Topic } from "./gossip/Topic.ts"
+export type { VirtualServices } from "./testing/VirtualComposition.ts"
 export { type Happening, Unexpected, type VirtualHistory } from "./testing/VirtualHistory.ts"
 export type { LogLine } from "./testing/VirtualLog.ts"
 export {
@@ -16,6 +17,6 @@ export {
   type VirtualNetworkOptions
 } from "./testing/VirtualNetwork.ts"
 export { peerIdOf } from "./testing/VirtualPeerId.ts"
-export type { VirtualServer, VirtualServerOptions, VirtualServices } from "./testing/VirtualServer.ts"
+export type { VirtualServer, VirtualServerOptions } from "./testing/VirtualServer.ts"
 export type { VirtualSettings } from "./testing/VirtualSettings.ts"
 export * as VirtualWords from "./testing/VirtualWords.ts"

@@ -64,7 +64,6 @@ export const serve: Effect.Effect<void, never, Gossip | Registry | Scope.Scope |
       if (size >= chunkBytes) yield* write
     }
     if (size > 0) yield* write
-    yield* stream.end
   })
 
   const takePlace = (peer: PeerId) =>
@@ -80,6 +79,7 @@ export const serve: Effect.Effect<void, never, Gossip | Registry | Scope.Scope |
     Effect.acquireUseRelease(
       takePlace(stream.peer),
       () => answer(stream).pipe(Bounds.withinExchange),
+      // Before the stream ends: who has read it to its end may ask again.
       () => Effect.sync(() => answering.delete(stream.peer))
     ).pipe(
       Effect.catchTag("BadFrame", (bad) => new StreamBroken({ reason: "reset", cause: bad })),

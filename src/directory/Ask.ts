@@ -23,9 +23,9 @@ export interface Asked {
   readonly accepted: number
 }
 
-/** Messages opened and judged at a time; the signatures of the next two lots are verified meanwhile. */
-const lotSize = 128
-const lotsAhead = 2
+/** Messages opened and judged at a time; the signatures of the next few lots are verified meanwhile. */
+const lotSize = 32
+const lotsAhead = 4
 /** Signatures of a lot under way on the thread pool, which others wait for too. */
 const verifiedAtATime = 16
 
@@ -76,11 +76,8 @@ export const make = Effect.gen(function* () {
   const prove = (claims: ReadonlyArray<Claim>) =>
     Effect.forEach(claims, ({ proof }) => Effect.result(proof), { concurrency: verifiedAtATime })
 
-  /** A heartbeat for which a full registry has no room before it knows the announcement. */
-  let withoutRoom: Verified | undefined
-
-  /** Judges in order. */
-  const judge = Effect.fnUntraced(function* (proven: Proven) {
+  /** Judges in order. A full registry has no room for a heartbeat before it knows the announcement: it has its turn then. */
+  const judge = Effect.fnUntraced(function* (proven: Proven, withoutRoom: Verified | undefined) {
     let [accepted, bad] = [0, 0]
     for (const message of proven) {
       if (Result.isFailure(message)) {
@@ -97,7 +94,7 @@ export const make = Effect.gen(function* () {
       if (Result.isSuccess(yield* intake.consider(withoutRoom, handedOn))) accepted++
       withoutRoom = undefined
     }
-    return { accepted, bad }
+    return { accepted, bad, withoutRoom }
   })
 
   return Effect.fn("Directory.ask")(function* (
@@ -105,8 +102,8 @@ export const make = Effect.gen(function* () {
     note: (part: Asked) => void
   ): Effect.fn.Return<Asked, BadFrame | StreamBroken> {
     const exchange = Effect.gen(function* () {
-      const stream = yield* streams.open(peer, Bounds.protocol)
       const asked = yield* question
+      const stream = yield* streams.open(peer, Bounds.protocol)
       yield* Bounds.withinSilence(Effect.andThen(stream.write(Buffer.concat([prefixOf(asked), asked])), stream.end))
 
       const total = { messages: 0, bytes: 0, accepted: 0 }
@@ -139,8 +136,10 @@ export const make = Effect.gen(function* () {
         yield* Queue.end(lots)
       })
       const judging = Effect.gen(function* () {
+        let withoutRoom: Verified | undefined
         while (true) {
-          const judged = yield* judge(yield* Fiber.join(yield* Queue.take(lots)))
+          const judged = yield* judge(yield* Fiber.join(yield* Queue.take(lots)), withoutRoom)
+          withoutRoom = judged.withoutRoom
           count({ messages: 0, bytes: 0, accepted: judged.accepted })
           bad += judged.bad
           if (bad > Bounds.badMessagesAtMost) return yield* tooBad()

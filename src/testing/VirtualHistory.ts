@@ -18,10 +18,13 @@ export class Unexpected extends Schema.TaggedError<Unexpected>()("Unexpected", {
   history: Schema.String
 }) {
   override get message() {
-    const text = (value: unknown) => JSON.stringify(value, undefined, 1)
+    const text = (value: unknown) => String(JSON.stringify(value)).slice(0, longestText)
     return `${this.what}\nexpected: ${text(this.expected)}\nactual: ${text(this.actual)}\n${this.history}`
   }
 }
+
+/** Of one value in a message, in characters. */
+const longestText = 1_000
 
 /** Happenings kept; of a longer story the oldest are gone. */
 const longest = 10_000

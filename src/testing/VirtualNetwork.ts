@@ -67,6 +67,7 @@ export interface VirtualNetwork {
   readonly wallNanos: Effect.Effect<bigint>
   /** Milliseconds since the network was made. */
   readonly nowMillis: Effect.Effect<number>
+  readonly servers: ReadonlyArray<Virtual.VirtualServer>
   /** What all servers have published, oldest first. */
   readonly spoken: ReadonlyArray<Spoken>
   /** What one server has published on one topic, oldest first. */
@@ -81,6 +82,13 @@ export interface VirtualNetwork {
 }
 
 const firstMoment = "2026-12-01T00:00:00Z"
+
+const difference = (missing: ReadonlyArray<string>, others: ReadonlyArray<string>): string =>
+  missing.length + others.length === 0
+    ? "the right servers in another order"
+    : [missing.length > 0 ? `not ${missing.join(", ")}` : "", others.length > 0 ? `but ${others.join(", ")}` : ""]
+        .filter((part) => part !== "")
+        .join(", ")
 
 /** Where attackers begin to count, far above any sequence number that the network itself comes to. */
 const attackerSequence = 1n << 62n
@@ -157,15 +165,16 @@ export const make = Effect.fnUntraced(function* (options: VirtualNetworkOptions 
     },
     wallNanos: Effect.sync(() => datedNanos + clock.monotonicTimeNanosUnsafe()),
     nowMillis: Effect.sync(nowMillis),
+    servers,
     spoken,
     spokenBy: (speaker, topic) => spoken.filter((one) => one.server === placeOf(speaker) && one.topic === topic),
     expectLists: Effect.fnUntraced(function* (lists) {
-      const actual: Record<string, ReadonlyArray<string>> = {}
-      for (const name of Object.keys(lists)) {
-        const found = servers.find((one) => one.name === name)
-        if (found !== undefined) actual[name] = yield* found.list
+      for (const [name, expected] of Object.entries(lists)) {
+        const actual = yield* servers.find((one) => one.name === name)?.list ?? Effect.succeed(["no such server"])
+        const missing = expected.filter((other) => !actual.includes(other))
+        const others = actual.filter((other) => !expected.includes(other))
+        yield* expect(`${name} lists ${difference(missing, others)}`, actual, expected)
       }
-      yield* expect("the lists are not as expected", actual, lists)
     }),
     expect,
     memory,

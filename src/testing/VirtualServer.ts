@@ -4,30 +4,17 @@
  */
 
 import type { Duration } from "effect"
-import { Clock, Context, Effect, Exit, Fiber, Layer, type Option, Random, Scope } from "effect"
-import { Announcer, type OwnAnnouncementRefused } from "../announcing/Announcer.ts"
-import { Settings } from "../config/Settings.ts"
-import { DirectorySync } from "../directory/DirectorySync.ts"
-import type { Gossip } from "../gossip/Gossip.ts"
+import { Clock, type Context, Effect, Exit, Fiber, Layer, type Option, Random, Scope } from "effect"
+import type { OwnAnnouncementRefused } from "../announcing/Announcer.ts"
 import type { MemoryNetwork } from "../gossip/GossipMemory.ts"
 import type { Place } from "../gossip/GossipMemoryLinks.ts"
-import type { Streams } from "../gossip/Streams.ts"
-import { databaseCheckName } from "../health/DatabaseCheck.ts"
-import { Readiness } from "../health/Readiness.ts"
-import * as ReadinessChecks from "../health/ReadinessChecks.ts"
-import { SelfCheck } from "../health/SelfCheck.ts"
 import type { PeerId } from "../identity/PeerId.ts"
-import { Intake } from "../registry/Intake.ts"
 import type { Known } from "../registry/Known.ts"
-import { OwnWords } from "../registry/OwnWords.ts"
 import * as Query from "../registry/Query.ts"
 import { Registry } from "../registry/Registry.ts"
-import * as RegistryMemory from "../registry/RegistryMemory.ts"
-import { Tally } from "../registry/Tally.ts"
-import * as Restore from "../storage/Restore.ts"
-import { WriteBehind } from "../storage/WriteBehind.ts"
 import { now } from "../time/Now.ts"
 import * as VirtualClock from "./VirtualClock.ts"
+import { layer, type VirtualServices } from "./VirtualComposition.ts"
 import type { VirtualHistory } from "./VirtualHistory.ts"
 import { VirtualKept } from "./VirtualKept.ts"
 import * as VirtualLog from "./VirtualLog.ts"
@@ -39,23 +26,14 @@ export interface VirtualServerOptions extends VirtualSettings.VirtualSettings {
   readonly check?: Effect.Effect<void, unknown> | undefined
   /** How far its wall clock is ahead; negative is behind. Default: it is right. */
   readonly skew?: Duration.Input | undefined
+  /**
+   * Whether it remembers across restarts what it knew and measured, as with a database (R14). Default false, for then
+   * a day passes ten times faster.
+   */
+  readonly keeps?: boolean | undefined
   /** Its identity where that is not the one of its name: two servers with one identity are twins. */
   readonly peerId?: PeerId | undefined
 }
-
-/** What a virtual server offers to `run`: the services of the composition. */
-export type VirtualServices =
-  | Announcer
-  | DirectorySync
-  | Gossip
-  | Intake
-  | OwnWords
-  | Readiness
-  | Registry
-  | SelfCheck
-  | Settings
-  | Streams
-  | Tally
 
 export interface VirtualServer {
   readonly name: string
@@ -102,16 +80,6 @@ export interface Surroundings {
   nameOf(peerId: PeerId): string
 }
 
-/** From what was kept to the first words; what it stands on is given. */
-const core = Announcer.layer.pipe(
-  Layer.provideMerge(DirectorySync.layer),
-  Layer.provide(Intake.layerTopics),
-  Layer.provide(WriteBehind.layer),
-  Layer.provide(Restore.layer),
-  Layer.provideMerge(Intake.layer),
-  Layer.provideMerge(Layer.mergeAll(RegistryMemory.layer, OwnWords.layer, Tally.layer, SelfCheck.layer))
-)
-
 /** One life of a server, from start to stop or crash. */
 interface Life {
   readonly scope: Scope.Closeable
@@ -145,31 +113,19 @@ export const make = Effect.fnUntraced(function* (
   yield* time.skew(options.skew ?? 0)
 
   const layerOf = (own: Life) =>
-    core.pipe(
-      Layer.provide(
-        Layer.effectDiscard(
-          Effect.flatMap(Readiness, (readiness) =>
-            readiness.register(
-              databaseCheckName,
-              Effect.suspend(() => script)
-            )
-          )
-        )
-      ),
-      Layer.provideMerge(ReadinessChecks.layer),
-      Layer.provide(kept.layer(() => own.isAlive)),
-      Layer.provideMerge(Layer.succeed(Settings, Settings.of(VirtualSettings.make(options)))),
-      Layer.provide(
-        VirtualLog.layer(nowMillis, (line) => {
-          if (!own.isAlive) return
-          logs.push(line)
-          history.note(name, () => VirtualLog.print(line))
-        })
-      ),
-      Layer.provide(
-        Layer.succeedContext(Context.make(Clock.Clock, time.clock).pipe(Context.add(Random.Random, random)))
-      )
-    )
+    layer({
+      settings: VirtualSettings.make(options),
+      check: Effect.suspend(() => script),
+      kept: options.keeps === true ? kept.layer(() => own.isAlive) : undefined,
+      keepLine: (line) => {
+        if (!own.isAlive) return
+        logs.push(line)
+        history.note(name, () => VirtualLog.print(line))
+      },
+      nowMillis,
+      clock: time.clock,
+      random
+    })
 
   const start = Effect.gen(function* () {
     if (life !== undefined) return yield* Effect.die(new Error(`${name} is up already`))
@@ -221,15 +177,32 @@ export const make = Effect.fnUntraced(function* (
     yield* settle(yield* Effect.forkIn(end(life), scope))
   })
 
+  /** Off the network first, so that nothing of how the rest ends is heard. */
+  const cut = (own: Life) =>
+    Effect.suspend(() => {
+      own.isAlive = false
+      life = undefined
+      return Scope.close(own.nodeScope, Exit.void)
+    })
+
   const crash = Effect.gen(function* () {
-    const own = life
-    if (own === undefined) return
+    if (life === undefined) return
     history.note(name, () => "crashes")
-    own.isAlive = false
-    life = undefined
-    yield* Scope.close(own.nodeScope, Exit.void)
+    const own = life
+    yield* cut(own)
     yield* Effect.forkIn(end(own), scope)
   })
+
+  // Not waited for: an end that takes time, of the drain delay say, would never come, for time has ended too.
+  yield* Scope.addFinalizer(
+    scope,
+    Effect.gen(function* () {
+      if (life === undefined) return
+      const own = life
+      yield* cut(own)
+      yield* settle(yield* Effect.forkDetach(end(own)))
+    })
+  )
 
   const run = <A, E>(effect: Effect.Effect<A, E, VirtualServices>): Effect.Effect<A, E> =>
     Effect.suspend(() => {

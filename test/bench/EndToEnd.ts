@@ -91,7 +91,7 @@ export const endToEnd = Effect.gen(function* () {
       const all = yield* expect
       const [start, before] = [performance.now(), process.cpuUsage()]
       yield* tell(child, { order: "send", receiver: turn })
-      const accepted = yield* all
+      const accepted = yield* all.pipe(Effect.timeoutOrElse({ duration: "1 minute", orElse: () => Effect.succeed(0) }))
       const { system, user } = process.cpuUsage(before)
       if (accepted !== servers) return yield* Effect.die(new Error(`${accepted} of ${servers} messages were accepted`))
       if (round < 0) continue

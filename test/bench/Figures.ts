@@ -1,5 +1,6 @@
 /** Figures of a benchmark: of several runs the median and the range, and on what they were made. */
 import { cpus } from "node:os"
+import { Clock, Effect } from "effect"
 
 export const print = (line = ""): void => void process.stdout.write(`${line}\n`)
 
@@ -23,3 +24,24 @@ export const summary = (figures: ReadonlyArray<number>, unit: string): string =>
 
 export const machine = (): string =>
   `Node ${process.versions.node}, ${cpus().length} × ${cpus()[0]?.model ?? "unknown processor"}`
+
+const processorTimes = () => {
+  let [idle, all] = [0, 0]
+  for (const { times } of cpus()) {
+    idle += times.idle
+    all += times.user + times.nice + times.sys + times.idle + times.irq
+  }
+  return { idle, all }
+}
+
+/** Waits until the processors have idled for most of half a second, so that one measurement is not the aftermath of another; 5 seconds at most. */
+export const quiet: Effect.Effect<void> = Effect.gen(function* () {
+  const start = yield* Clock.currentTimeMillis
+  let before = processorTimes()
+  do {
+    yield* Effect.sleep("500 millis")
+    const now = processorTimes()
+    if ((now.idle - before.idle) / (now.all - before.all) > 0.7) return
+    before = now
+  } while ((yield* Clock.currentTimeMillis) - start < 5_000)
+})

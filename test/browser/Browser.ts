@@ -127,3 +127,7 @@ export const cells = (page: Page, id: string): Promise<ReadonlyArray<string>> =>
 
 /** The text of what is found, as it is seen. */
 export const seen = async (found: Locator): Promise<string> => (await found.allInnerTexts()).join("\n")
+
+/** Waits until the page has drawn what it was asked for before. */
+export const drawn = (page: Page): Promise<void> =>
+  page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done())))")

@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import type { Page } from "playwright-core"
 import { isMissing, named } from "../process/Tools.ts"
-import { eventually, row, rows, seen, visit } from "./Browser.ts"
+import { drawn, eventually, row, rows, seen, visit } from "./Browser.ts"
 import * as Network from "./Network.ts"
 import { peer, server } from "./Network.ts"
 import { chromiumOfSuite } from "./Suite.ts"
@@ -164,7 +164,7 @@ describe.skipIf(isMissing("chromium"))(named("the page for everyone", "chromium"
       for (const width of [320, 390, 700, 720, 1000, 1135, 1280, 1920]) {
         await page.setViewportSize({ width, height: 700 })
         await page.evaluate("document.getElementById('servers').scrollIntoView()")
-        await page.waitForTimeout(60)
+        await drawn(page)
         assert.isAtMost(await page.evaluate<number>("probe.overhang()"), 0, `${width}`)
         assert.deepStrictEqual(await page.evaluate("probe.lostCells()"), [], `${width}`)
       }

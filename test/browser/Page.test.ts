@@ -4,7 +4,7 @@ import { Effect, Exit, Scope } from "effect"
 import type { Known } from "../../src/registry/Known.ts"
 import * as Doubles from "../ops/Doubles.ts"
 import { isMissing, named } from "../process/Tools.ts"
-import { cells, eventually, listening, row, rows, seen, visit, visiting } from "./Browser.ts"
+import { cells, drawn, eventually, listening, row, rows, seen, visit, visiting } from "./Browser.ts"
 import * as Network from "./Network.ts"
 import { peer, server } from "./Network.ts"
 import { chromiumOfSuite } from "./Suite.ts"
@@ -191,23 +191,19 @@ describe.skipIf(isMissing("chromium"))(named("the page", "chromium"), () => {
       assert.strictEqual(headings.length, 9)
       for (const [index, heading] of headings.entries()) {
         const column = page.locator("thead th").nth(index)
-        const read = async () => {
-          const [direction, order] = [await column.getAttribute("aria-sort"), await rows(page)]
-          assert.strictEqual(await page.locator("th[aria-sort]").count(), 1)
-          return { direction, order }
+        const sort = async () => {
+          await column.getByRole("button").click()
+          await drawn(page)
+          return { direction: await column.getAttribute("aria-sort"), order: await rows(page) }
         }
-        await column.getByRole("button").click()
-        await page.waitForTimeout(40)
-        const first = await read()
-        await column.getByRole("button").click()
-        await page.waitForTimeout(40)
-        const second = await read()
+        const [first, second] = [await sort(), await sort()]
         assert.notStrictEqual(first.direction, second.direction, heading)
         assert.notDeepEqual(first.order, second.order, heading)
+        assert.strictEqual(await page.locator("th[aria-sort]").count(), 1)
         assert.sameMembers([...first.order], idsOf(world.entries.values()), heading)
       }
       await page.getByRole("button", { name: "Skew" }).click()
-      await page.waitForTimeout(40)
+      await drawn(page)
       const skews = await page.locator("#rows td.skew").allInnerTexts()
       const sizes = skews.map((text) => Math.abs(Number.parseInt(text.replace("−", "-"), 10)))
       assert.deepStrictEqual(

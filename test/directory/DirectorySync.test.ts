@@ -2,9 +2,9 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Option, Result } from "effect"
 import { TestClock } from "effect/testing"
 import { DirectorySync } from "../../src/directory/DirectorySync.ts"
-import { announceTopic, heartbeatTopic, makeVirtualNetwork, type VirtualServer } from "../../src/testing.ts"
+import { announceTopic, heartbeatTopic, makeVirtualNetwork, peerIdOf, type VirtualServer } from "../../src/testing.ts"
 import * as Timestamp from "../../src/time/Timestamp.ts"
-import { neighbour } from "./Neighbours.ts"
+import { announced, beaten, framed, neighbour, saying } from "./Neighbours.ts"
 
 const countsOf = (server: VirtualServer) => server.run(Effect.flatMap(DirectorySync, ({ counts }) => counts))
 const asks = (server: VirtualServer, other: VirtualServer) =>
@@ -152,6 +152,32 @@ const star = Effect.gen(function* () {
   }
   const [answering, asking, third] = servers as [VirtualServer, VirtualServer, VirtualServer]
   return { network, answering, asking, third, others: servers.slice(3) }
+})
+
+describe("a server whose registry is full", () => {
+  it.effect(
+    "R12 R19 R13 does not list who has left, where its announcement makes room for it and its goodbye does not",
+    () =>
+      Effect.gen(function* () {
+        const network = yield* makeVirtualNetwork({ links: "none" })
+        const server = yield* network.start("server", { maxServers: 2 })
+        const now = yield* network.wallNanos
+        const handOn = (...messages: ReadonlyArray<Uint8Array>) => saying(framed(...messages))
+        yield* neighbour(
+          network,
+          "first",
+          server,
+          handOn(announced("ill", now), beaten("ill", now + 1n, false), announced("well", now))
+        )
+        yield* TestClock.adjust("100 millis")
+        yield* network.expectLists({ server: [peerIdOf("well")] })
+        yield* neighbour(network, "second", server, handOn(beaten("left", now + 1n, false), announced("left", now)))
+        yield* TestClock.adjust("100 millis")
+        yield* network.expectLists({ server: [peerIdOf("well")] })
+        const { announcement, heartbeat } = Option.getOrThrow(yield* server.entry({ peerId: peerIdOf("left") }))
+        assert.deepStrictEqual([announcement?.message.healthy, heartbeat?.message.healthy], [true, false])
+      })
+  )
 })
 
 describe("a server that asks again", () => {

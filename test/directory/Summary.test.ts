@@ -1,10 +1,12 @@
 import { createHash } from "node:crypto"
+import { readFile } from "node:fs/promises"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Random, Result } from "effect"
 import { BadFrame } from "../../src/directory/Frames.ts"
 import * as Knowledge from "../../src/directory/Knowledge.ts"
 import * as Summary from "../../src/directory/Summary.ts"
 import type { PeerId } from "../../src/identity/PeerId.ts"
+import type { Newest } from "../../src/registry/Known.ts"
 import { peerIdOf } from "../../src/testing/VirtualPeerId.ts"
 import { alice, announcement, bob, carol, heartbeat, hour, minute, wall } from "../registry/Sample.ts"
 
@@ -25,6 +27,10 @@ const words = (serverId: PeerId, announcedAgo: number | undefined, beatAgo?: num
     heartbeat: beat && { message: heartbeat({ serverId, timestamp: beat.timestamp }), signed: beat.signed }
   }
 }
+
+/** The same words, made at another time. */
+const at = <A extends { readonly timestamp: bigint }>(newest: Newest<A> | undefined, timestamp: bigint) =>
+  newest && { ...newest, message: { ...newest.message, timestamp } }
 
 const textsOf = (server: Summary.Words) => Summary.signedOf(server, wallNanos).map((signed) => String(signed))
 
@@ -92,6 +98,29 @@ describe("a question", () => {
         `${Buffer.from(salt).toString("hex")}${expected.map((digest) => eight(digest).toString("hex")).join("")}`
       )
       assert.deepStrictEqual(Summary.decode(bytes), Result.succeed({ salt, digests: expected }))
+    })
+  )
+
+  it.effect("R12 is the one that PROTOCOL.md shows", () =>
+    Effect.gen(function* () {
+      const now = 1_796_102_103_000_000_000n
+      const [first, second] = [words(alice, 0, 0), words(bob, 0)]
+      const shown = [
+        {
+          ...first,
+          announcement: at(first.announcement, 1_796_098_443_000_000_000n),
+          heartbeat: at(first.heartbeat, 1_796_102_043_123_456_789n)
+        },
+        { ...second, announcement: at(second.announcement, 1_796_101_983_000_000_000n) }
+      ]
+      const salt = Uint8Array.from({ length: 16 }, (_, index) => 0x10 + index)
+      const { digests } = yield* Knowledge.digest(salt, shown, 2, now)
+      const bytes = Buffer.from(Summary.encode({ salt, digests }))
+      assert.strictEqual(bytes.length, 0x20)
+      const document = yield* Effect.promise(() =>
+        readFile(new URL("../../src/directory/PROTOCOL.md", import.meta.url), "utf8")
+      )
+      assert.deepStrictEqual(/^[0-9a-f]{64}$/m.exec(document)?.[0], bytes.toString("hex"))
     })
   )
 

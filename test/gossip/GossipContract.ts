@@ -141,6 +141,52 @@ export const gossipContract = (
         }
       }))
 
+    it("R12 reads a signed message without a proof, and proves it where it is asked to", () =>
+      Effect.gen(function* () {
+        const { network, a, b, heardC } = yield* line()
+        yield* a.publish(announceTopic, bytes("signed words"))
+        yield* network.until(Effect.sync(() => heardC.length > 0))
+        const signed = heardC[0]?.signed() ?? new Uint8Array()
+        const claim = yield* b.read(signed)
+        assert.deepStrictEqual(
+          { topic: claim.topic, text: textOf(claim), signer: claim.claimedSigner },
+          { topic: announceTopic, text: "signed words", signer: a.self }
+        )
+        const proven = yield* claim.proof
+        assert.deepStrictEqual([proven.signer, textOf(proven), proven.signed()], [a.self, "signed words", signed])
+
+        const at = Buffer.from(signed).indexOf("signed words")
+        const altered = Uint8Array.from(signed, (byte, index) => (index === at ? byte ^ 0x20 : byte))
+        const claimed = yield* b.read(altered)
+        assert.deepStrictEqual([claimed.claimedSigner, textOf(claimed)], [a.self, "Signed words"])
+        assert.instanceOf(yield* Effect.flip(claimed.proof), Unverifiable)
+        assert.instanceOf(yield* Effect.flip(b.read(bytes("garbage"))), Unverifiable)
+      }))
+
+    it("R12 has its own last words at hand, signed, also where nobody was there to hear them", () =>
+      Effect.gen(function* () {
+        const network = yield* makeNetwork
+        const [alone, other] = [yield* network.node, yield* network.node]
+        assert.deepStrictEqual(yield* alone.said, [])
+        for (const text of ["first", "second"]) yield* Effect.ignore(alone.publish(announceTopic, bytes(text)))
+        yield* Effect.ignore(alone.publish(heartbeatTopic, bytes("beat")))
+        const said = yield* alone.said
+        assert.deepStrictEqual(
+          said.map((words) => [words.topic, textOf(words), words.signer]),
+          [
+            [announceTopic, "second", alone.self],
+            [heartbeatTopic, "beat", alone.self]
+          ]
+        )
+        for (const words of said) {
+          const { signed, ...opened } = yield* other.verify(words.signed())
+          assert.deepStrictEqual(
+            [opened.topic, textOf(opened), opened.signer, signed()],
+            [words.topic, textOf(words), alone.self, words.signed()]
+          )
+        }
+      }))
+
     it("leaves a topic when the scope that joined it closes", () =>
       Effect.gen(function* () {
         const network = yield* makeNetwork

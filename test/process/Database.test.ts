@@ -31,8 +31,7 @@ describe.skipIf(isMissing("postgres"))(named("a server with PostgreSQL", "postgr
       assert.strictEqual(failed.level, "WARN")
       assert.match(String(failed.error), /postgres/)
       yield* observer.lists([])
-      const gone = yield* observer.service(server.peerId)
-      assert.deepInclude(gone, { listed: false, reason: "unhealthy", connected: true })
+      yield* observer.says(server.peerId, { listed: false, reason: "unhealthy", connected: true })
 
       yield* postgres.start
       yield* eventually("/readyz says 200", server.readiness, ({ status }) => status === 200)

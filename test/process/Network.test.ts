@@ -2,13 +2,10 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { eventually } from "./Eventually.ts"
-import { type Running, start } from "./ServerProcess.ts"
+import { start } from "./ServerProcess.ts"
 
 /** A server whose addresses lead nowhere: others meet it only on connections that it opened itself. */
 const unreachable = { RICOCHET_SERVER_EXTERNAL_ADDRESSES: "/ip4/127.0.0.1/tcp/9" }
-
-const why = (server: Running, peerId: string) =>
-  Effect.map(server.service(peerId), ({ listed, reason, connected }) => ({ listed, reason, connected }))
 
 describe("servers in a line, and an island", () => {
   it.live("S19 S20 R13 E02 find each other through the one between, and lose each other at a planned stop", () =>
@@ -23,9 +20,9 @@ describe("servers in a line, and an island", () => {
       yield* middle.lists([left.peerId, right.peerId])
       yield* right.lists([left.peerId, middle.peerId])
 
-      assert.deepStrictEqual(yield* why(left, right.peerId), { listed: true, reason: "available", connected: false })
-      assert.deepStrictEqual(yield* why(left, middle.peerId), { listed: true, reason: "available", connected: true })
-      assert.deepStrictEqual(yield* why(left, island.peerId), {
+      yield* left.says(right.peerId, { listed: true, reason: "available", connected: false })
+      yield* left.says(middle.peerId, { listed: true, reason: "available", connected: true })
+      yield* left.says(island.peerId, {
         listed: false,
         reason: "never-announced",
         connected: false
@@ -34,12 +31,12 @@ describe("servers in a line, and an island", () => {
 
       assert.deepStrictEqual(yield* left.stop(), { code: 0, signal: null })
       yield* right.lists([middle.peerId], "5 seconds")
-      assert.deepStrictEqual(yield* why(right, left.peerId), { listed: false, reason: "unhealthy", connected: false })
+      yield* right.says(left.peerId, { listed: false, reason: "unhealthy", connected: false })
 
       assert.deepStrictEqual(yield* middle.stop("SIGKILL"), { code: null, signal: "SIGKILL" })
       yield* eventually(
         "the crashed server is listed, and not connected",
-        why(right, middle.peerId),
+        right.why(middle.peerId),
         ({ connected }) => !connected
       )
       yield* right.lists([middle.peerId])

@@ -28,14 +28,12 @@ const takenPort = Effect.map(
 const listenOn = (port: number) => ({ RICOCHET_SERVER_LISTEN_ADDRESSES: `/ip4/127.0.0.1/tcp/${port}` })
 
 describe("a start that fails", () => {
-  it.live("R22 L02 a mistyped key, a wrong variable and a wrong flag are told at once, with 78", () =>
+  it.live("R22 R23 L02 a mistyped key and a wrong variable are told at once, with 78; with a wrong flag it is 2", () =>
     Effect.gen(function* () {
-      const { code, server, text } = yield* refused({
-        config: "intervals:\n  helth_check_min: 1\n",
-        env: { RICOCHET_OPS_DRAIN_DELAY: "soon" },
-        args: ["--ops-port", "70000"]
-      })
-      assert.strictEqual(code, 78)
+      const wrong = { config: "intervals:\n  helth_check_min: 1\n", env: { RICOCHET_OPS_DRAIN_DELAY: "soon" } }
+      assert.strictEqual((yield* refused(wrong)).code, 78)
+      const { code, server, text } = yield* refused({ ...wrong, args: ["--ops-port", "70000"] })
+      assert.strictEqual(code, 2)
       for (const part of [
         "helth_check_min",
         "health_check_min",
@@ -51,10 +49,11 @@ describe("a start that fails", () => {
     })
   )
 
-  it.live("L01 a file that is named and not there is told, with 78", () =>
+  it.live("L01 a file that is named and not there is told: with 78, or 2 where a flag names it", () =>
     Effect.gen(function* () {
+      assert.strictEqual((yield* refused({ env: { RICOCHET_CONFIG: "/nowhere/config.yaml" } })).code, 78)
       const { code, text } = yield* refused({ args: ["--config", "/nowhere/config.yaml"] })
-      assert.strictEqual(code, 78)
+      assert.strictEqual(code, 2)
       assert.include(text, "/nowhere/config.yaml")
     })
   )

@@ -2,13 +2,17 @@
  * A server of this project as its users have it: `node src/bin.ts` in a process of its own, in a directory of its own,
  * seen through its log, its HTTP and its end. It knows nothing of what a test wants of it.
  */
-import { mkdtemp, rm, writeFile } from "node:fs/promises"
+import { existsSync } from "node:fs"
+import { cp, mkdir, mkdtemp, rename, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
-import { join } from "node:path"
+import { dirname, join } from "node:path"
 import { isDeepStrictEqual } from "node:util"
 import { type Duration, Effect, Schema, type Scope } from "effect"
+import manifest from "../../package.json" with { type: "json" }
 import { Readiness } from "../../src/ops/ReadinessView.ts"
+import { SelfView } from "../../src/ops/SelfView.ts"
 import { ServiceDetail, ServiceList } from "../../src/ops/ServiceView.ts"
+import * as Embedded from "../../src/storage/Embedded.ts"
 import * as Child from "./Child.ts"
 import { eventually, type NeverHeld } from "./Eventually.ts"
 
@@ -30,8 +34,10 @@ export interface ServerOptions {
   readonly env?: Readonly<Record<string, string>>
   /** YAML text of a configuration file, given with `--config`. */
   readonly config?: string
-  /** Where it runs and keeps its data, for servers that start again; a new one otherwise. */
+  /** Where it runs and keeps its data (`data` in it), for servers that start again; a new one otherwise. */
   readonly directory?: string
+  /** Leaves it to the server to make its data directory and the database in it. */
+  readonly withoutData?: boolean
 }
 
 /** A server that was started, and may have failed to. */
@@ -51,6 +57,9 @@ export class Unanswered extends Schema.TaggedError<Unanswered>()("Unanswered", {
   cause: Schema.Defect()
 }) {}
 
+const Why = Schema.Struct({ listed: Schema.Boolean, reason: Schema.String, connected: Schema.Boolean })
+type Why = typeof Why.Type
+
 /** A server that is up. */
 export interface Running extends Launched {
   readonly peerId: string
@@ -58,8 +67,14 @@ export interface Running extends Launched {
   readonly address: string
   readonly get: (path: string) => Effect.Effect<{ readonly status: number; readonly body: unknown }, Unanswered>
   readonly services: Effect.Effect<ServiceList, Unanswered | Schema.SchemaError>
+  /** All it knows of a server that it has heard of. */
   readonly service: (peerId: string) => Effect.Effect<ServiceDetail, Unanswered | Schema.SchemaError>
+  /** Whether it lists a server, and why, also of one that it has never heard of. */
+  readonly why: (peerId: string) => Effect.Effect<Why, Unanswered | Schema.SchemaError>
+  readonly self: Effect.Effect<SelfView, Unanswered | Schema.SchemaError>
   readonly readiness: Effect.Effect<Readiness & { readonly status: number }, Unanswered | Schema.SchemaError>
+  /** Waits until it says just this of a server; what it says of its connections may be a moment old. */
+  readonly says: (peerId: string, expected: Why, within?: Duration.Input) => Effect.Effect<Why, NeverHeld>
   /** Waits until the list holds exactly these servers, and gives it in its order. */
   readonly lists: (
     peerIds: ReadonlyArray<string>,
@@ -91,9 +106,38 @@ const environment = (directory: string) => ({
   RICOCHET_DISCOVERY_MDNS: "false"
 })
 
+/**
+ * An empty embedded database, made once: making one takes a server seconds, and most tests are not about that. It is
+ * what a server makes of an empty data directory.
+ */
+let emptyDatabase: Promise<string> | undefined
+
+const makeEmptyDatabase = async () => {
+  const kept = new URL(
+    `../../node_modules/.cache/empty-database/${manifest.dependencies["@electric-sql/pglite"]}`,
+    import.meta.url
+  ).pathname
+  if (existsSync(kept)) return kept
+  await mkdir(dirname(kept), { recursive: true })
+  const fresh = await mkdtemp(`${kept}-`)
+  await Effect.runPromise(Effect.scoped(Embedded.open(join(fresh, "pglite"))))
+  // Another worker may have been faster; its one is as good.
+  await rename(join(fresh, "pglite"), kept).catch(() => {})
+  await rm(fresh, { recursive: true, force: true })
+  return kept
+}
+
+const prepareData = async (data: string) => {
+  if (existsSync(data)) return
+  emptyDatabase ??= makeEmptyDatabase()
+  await mkdir(data, { mode: 0o700 })
+  await cp(await emptyDatabase, join(data, "pglite"), { recursive: true })
+}
+
 /** Starts a server. */
 export const launch = Effect.fnUntraced(function* (options: ServerOptions = {}) {
   const directory = options.directory ?? (yield* temporaryDirectory)
+  if (options.withoutData !== true) yield* Effect.promise(() => prepareData(join(directory, "data")))
   const args: Array<string> = []
   if (options.config !== undefined) {
     const file = join(directory, "config.yaml")
@@ -148,6 +192,7 @@ const decode =
 
 const running = (launched: Launched, url: string, peerId: string, addresses: ReadonlyArray<string>): Running => {
   const get = (path: string) => fetchJson(`${url}${path}`)
+  const why = (id: string) => get(`/services/${id}`).pipe(Effect.flatMap(decode(Why)))
   const services = get("/services").pipe(Effect.flatMap(decode(ServiceList)))
   return {
     ...launched,
@@ -156,6 +201,15 @@ const running = (launched: Launched, url: string, peerId: string, addresses: Rea
     get,
     services,
     service: (id) => get(`/services/${id}`).pipe(Effect.flatMap(decode(ServiceDetail))),
+    why,
+    says: (id, expected, within) =>
+      eventually(
+        `it says ${JSON.stringify(expected)} of ${id}`,
+        why(id),
+        (answer) => isDeepStrictEqual(answer, expected),
+        within
+      ),
+    self: get("/self").pipe(Effect.flatMap(decode(SelfView))),
     readiness: Effect.flatMap(get("/readyz"), ({ body, status }) =>
       Effect.map(decode(Readiness)({ body }), (decoded) => ({ status, ...decoded }))
     ),

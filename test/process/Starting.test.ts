@@ -10,7 +10,7 @@ const topics = ["/sf-network/services/announce", "/sf-network/services/heartbeat
 describe("a server that starts", () => {
   it.live("S1 S5 S21 joins both topics and says so, with the defaults where nothing is set", () =>
     Effect.gen(function* () {
-      const server = yield* start()
+      const server = yield* start({ withoutData: true })
       const started = yield* server.log("registry started")
       yield* server.log("joined topic", ({ topic }) => topic === topics[0])
       yield* server.log("joined topic", ({ topic }) => topic === topics[1])
@@ -92,7 +92,7 @@ describe("a server that starts", () => {
         yield* server.log("published server announcement")
         const heartbeat = yield* server.log("published heartbeat")
         assert.deepInclude(heartbeat, { level: "DEBUG", healthy: true, uptime_score: 1 })
-        const discovered = yield* server.log("discovered server", ({ sender }) => sender === other.peerId)
+        const discovered = yield* server.log("discovered server", ({ server_id }) => server_id === other.peerId)
         assert.strictEqual(discovered.level, "DEBUG")
       }
     })

@@ -94,6 +94,24 @@ describe("streams over libp2p", () => {
     })
   )
 
+  it.live("hold a writer up for as long as it takes, whatever it writes and however slowly it is read", () =>
+    Effect.gen(function* () {
+      const { a, b } = yield* pair
+      // More than the node keeps of a stream that is not read: it resets one that goes on.
+      const pieces = Array.from({ length: 256 }, () => Buffer.alloc(64 * 1024, "0123456789"))
+      yield* b.streams.handle(protocol, (stream) => Effect.forEach(pieces, stream.write, { discard: true }))
+      const stream = yield* a.streams.open(b.self, protocol)
+      yield* stream.end
+      let arrived = 0
+      let pauses = 4
+      for (let piece = yield* stream.read; piece !== undefined; piece = yield* stream.read) {
+        arrived += piece.byteLength
+        if (pauses-- > 0) yield* Effect.sleep("500 millis")
+      }
+      assert.strictEqual(arrived, 256 * 64 * 1024)
+    })
+  )
+
   it.live("hold a writer up until the other side reads", () =>
     Effect.gen(function* () {
       const { a, b } = yield* pair

@@ -122,16 +122,18 @@ export class Detail {
   #title = byId("detail-title", HTMLElement)
   #body = byId("detail-body", HTMLElement)
   #id = ""
+  /** Where in the page's address that server is. */
+  #hash = ""
   #drawn = ""
 
   constructor() {
     byId("detail-close", HTMLButtonElement).addEventListener("click", () => this.#dialog.close())
     this.#dialog.addEventListener("click", ({ target }) => target === this.#dialog && this.#dialog.close())
     this.#dialog.addEventListener("close", () => {
-      // The event comes a moment after; the next server may be open by then.
-      if (this.#dialog.open) return
+      // The event comes a moment after; the next server may have been asked for by then.
+      if (this.#dialog.open || location.hash !== this.#hash) return
       this.#id = ""
-      if (location.hash.startsWith("#/")) history.replaceState(null, "", location.pathname)
+      history.replaceState(null, "", location.pathname)
     })
     window.addEventListener("hashchange", () => this.#follow())
     this.#follow()
@@ -144,8 +146,9 @@ export class Detail {
 
   #follow() {
     const id = location.hash.startsWith("#/") ? decoded(location.hash.slice(2)).trim() : ""
-    if (id === "") return this.#dialog.close()
     this.#id = id
+    this.#hash = location.hash
+    if (id === "") return this.#dialog.close()
     this.#drawn = ""
     this.#title.textContent = "Server"
     fill(this.#body, [element("p", "muted", ["Asking…"])])

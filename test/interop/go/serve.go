@@ -30,12 +30,12 @@ const patience = 10 * time.Second
 
 // options are the flags of serve.
 type options struct {
-	port       int
-	bootstrap  []string
-	external   string
-	seedHex    string
-	keyFile    string
-	meshDegree int
+	port      int
+	bootstrap []string
+	external  string
+	seedHex   string
+	keyFile   string
+	noMesh    bool
 }
 
 func parseOptions(arguments []string) (options, error) {
@@ -49,7 +49,7 @@ func parseOptions(arguments []string) (options, error) {
 	flags.StringVar(&parsed.external, "external", "", "multiaddr to give to others instead of the one listened on")
 	flags.StringVar(&parsed.seedHex, "seed", "", "the identity's seed, 64 hex digits")
 	flags.StringVar(&parsed.keyFile, "key-file", "", "the identity's key file")
-	flags.IntVar(&parsed.meshDegree, "mesh-degree", 0, "neighbours in the mesh of a topic; 0 leaves GossipSub's default")
+	flags.BoolVar(&parsed.noMesh, "no-mesh", false, "keep no mesh: neighbours are offered the IDs of messages")
 	return parsed, flags.Parse(arguments)
 }
 
@@ -152,9 +152,9 @@ func (s *server) join(ctx context.Context, settings options) error {
 		pubsub.WithMessageSignaturePolicy(pubsub.StrictSign),
 		pubsub.WithEventTracer(&s.counts),
 	}
-	if degree := settings.meshDegree; degree > 0 {
+	if settings.noMesh {
 		params := pubsub.DefaultGossipSubParams()
-		params.D, params.Dlo, params.Dhi, params.Dscore, params.Dout = degree, degree, degree, 0, 0
+		params.D, params.Dlo, params.Dhi, params.Dscore, params.Dout = 0, 0, 0, 0, 0
 		gossipOptions = append(gossipOptions, pubsub.WithGossipSubParams(params))
 	}
 	gossip, err := pubsub.NewGossipSub(ctx, s.host, gossipOptions...)

@@ -1,0 +1,78 @@
+/**
+ * What a virtual server is made of: the rooms of a real one, in the same order, on a network, a clock and a self-check
+ * that are given.
+ */
+import { Clock, Context, Effect, Layer, Random } from "effect"
+import { Announcer } from "../announcing/Announcer.ts"
+import { Settings, type SettingsShape } from "../config/Settings.ts"
+import { DirectorySync } from "../directory/DirectorySync.ts"
+import type { Gossip } from "../gossip/Gossip.ts"
+import type { Streams } from "../gossip/Streams.ts"
+import { databaseCheckName } from "../health/DatabaseCheck.ts"
+import { Readiness } from "../health/Readiness.ts"
+import * as ReadinessChecks from "../health/ReadinessChecks.ts"
+import { SelfCheck } from "../health/SelfCheck.ts"
+import { Intake } from "../registry/Intake.ts"
+import { OwnWords } from "../registry/OwnWords.ts"
+import type { Registry } from "../registry/Registry.ts"
+import * as RegistryMemory from "../registry/RegistryMemory.ts"
+import { Tally } from "../registry/Tally.ts"
+import type { KeptChecks } from "../storage/KeptChecks.ts"
+import type { KeptServers } from "../storage/KeptServers.ts"
+import * as Restore from "../storage/Restore.ts"
+import { WriteBehind } from "../storage/WriteBehind.ts"
+import * as VirtualLog from "./VirtualLog.ts"
+
+/** What a virtual server offers to `run`: the services of the composition. */
+export type VirtualServices =
+  | Announcer
+  | DirectorySync
+  | Gossip
+  | Intake
+  | OwnWords
+  | Readiness
+  | Registry
+  | SelfCheck
+  | Settings
+  | Streams
+  | Tally
+
+/** What is believed and measured: the middle of the composition, as in Discovery. */
+const core = Intake.layer.pipe(
+  Layer.provideMerge(Layer.mergeAll(RegistryMemory.layer, OwnWords.layer, Tally.layer, SelfCheck.layer))
+)
+
+/** What is kept is brought back first, then written behind (R14). */
+const keeping = WriteBehind.layer.pipe(Layer.provide(Restore.layer))
+
+/** The network's way in, and the first words, which come last. */
+const company = Announcer.layer.pipe(Layer.provideMerge(DirectorySync.layer), Layer.provide(Intake.layerTopics))
+
+export interface Given {
+  readonly settings: SettingsShape
+  /** What each self-check does, in place of the ping of a database. */
+  readonly check: Effect.Effect<void, unknown>
+  /** Where it keeps what a restart must not forget; absent, it keeps nothing. */
+  readonly kept: Layer.Layer<KeptServers | KeptChecks> | undefined
+  readonly keepLine: (line: VirtualLog.LogLine) => void
+  readonly nowMillis: () => number
+  readonly clock: Clock.Clock
+  readonly random: Random.Random
+}
+
+const readiness = (check: Effect.Effect<void, unknown>) =>
+  Layer.effectDiscard(Effect.flatMap(Readiness, ({ register }) => register(databaseCheckName, check))).pipe(
+    Layer.provideMerge(ReadinessChecks.layer)
+  )
+
+export const layer = (given: Given) =>
+  company.pipe(
+    Layer.provide(given.kept === undefined ? Layer.empty : keeping.pipe(Layer.provide(given.kept))),
+    Layer.provideMerge(core),
+    Layer.provideMerge(readiness(given.check)),
+    Layer.provideMerge(Layer.succeed(Settings, given.settings)),
+    Layer.provide(VirtualLog.layer(given.nowMillis, given.keepLine)),
+    Layer.provide(
+      Layer.succeedContext(Context.make(Clock.Clock, given.clock).pipe(Context.add(Random.Random, given.random)))
+    )
+  )
