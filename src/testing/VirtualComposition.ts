@@ -3,24 +3,22 @@
  * that are given.
  */
 import { Clock, Context, Effect, Layer, Random } from "effect"
-import { Announcer } from "../announcing/Announcer.ts"
+import type { Announcer } from "../announcing/Announcer.ts"
+import { believing, keeping, listening, speaking } from "../Composition.ts"
 import { Settings, type SettingsShape } from "../config/Settings.ts"
-import { DirectorySync } from "../directory/DirectorySync.ts"
+import type { DirectorySync } from "../directory/DirectorySync.ts"
 import type { Gossip } from "../gossip/Gossip.ts"
 import type { Streams } from "../gossip/Streams.ts"
 import { databaseCheckName } from "../health/DatabaseCheck.ts"
 import { Readiness } from "../health/Readiness.ts"
 import * as ReadinessChecks from "../health/ReadinessChecks.ts"
-import { SelfCheck } from "../health/SelfCheck.ts"
-import { Intake } from "../registry/Intake.ts"
-import { OwnWords } from "../registry/OwnWords.ts"
+import type { SelfCheck } from "../health/SelfCheck.ts"
+import type { Intake } from "../registry/Intake.ts"
+import type { OwnWords } from "../registry/OwnWords.ts"
 import type { Registry } from "../registry/Registry.ts"
-import * as RegistryMemory from "../registry/RegistryMemory.ts"
-import { Tally } from "../registry/Tally.ts"
+import type { Tally } from "../registry/Tally.ts"
 import type { KeptChecks } from "../storage/KeptChecks.ts"
 import type { KeptServers } from "../storage/KeptServers.ts"
-import * as Restore from "../storage/Restore.ts"
-import { WriteBehind } from "../storage/WriteBehind.ts"
 import * as VirtualLog from "./VirtualLog.ts"
 
 /** What a virtual server offers to `run`: the services of the composition. */
@@ -36,17 +34,6 @@ export type VirtualServices =
   | Settings
   | Streams
   | Tally
-
-/** What is believed and measured: the middle of the composition, as in Discovery. */
-const core = Intake.layer.pipe(
-  Layer.provideMerge(Layer.mergeAll(RegistryMemory.layer, OwnWords.layer, Tally.layer, SelfCheck.layer))
-)
-
-/** What is kept is brought back first, then written behind (R14). */
-const keeping = WriteBehind.layer.pipe(Layer.provide(Restore.layer))
-
-/** The network's way in, and the first words, which come last. */
-const company = Announcer.layer.pipe(Layer.provideMerge(DirectorySync.layer), Layer.provide(Intake.layerTopics))
 
 export interface Given {
   readonly settings: SettingsShape
@@ -66,9 +53,10 @@ const readiness = (check: Effect.Effect<void, unknown>) =>
   )
 
 export const layer = (given: Given) =>
-  company.pipe(
+  speaking.pipe(
+    Layer.provideMerge(listening),
     Layer.provide(given.kept === undefined ? Layer.empty : keeping.pipe(Layer.provide(given.kept))),
-    Layer.provideMerge(core),
+    Layer.provideMerge(believing),
     Layer.provideMerge(readiness(given.check)),
     Layer.provideMerge(Layer.succeed(Settings, given.settings)),
     Layer.provide(VirtualLog.layer(given.nowMillis, given.keepLine)),

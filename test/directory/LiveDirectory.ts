@@ -1,7 +1,7 @@
 /** A live node that asks and answers, with what judges in a server and nothing else of one: no database, no voice. */
 import { Clock, Context, Effect, Layer, type Scope } from "effect"
+import { listening } from "../../src/Composition.ts"
 import { Settings } from "../../src/config/Settings.ts"
-import { company } from "../../src/Discovery.ts"
 import { DirectorySync } from "../../src/directory/DirectorySync.ts"
 import { Gossip } from "../../src/gossip/Gossip.ts"
 import { Streams } from "../../src/gossip/Streams.ts"
@@ -24,7 +24,7 @@ export interface LiveDirectory {
 export const liveDirectory: Effect.Effect<LiveDirectory, never, Scope.Scope> = Effect.gen(function* () {
   const node = yield* liveNode()
   const context = yield* Layer.build(
-    company.pipe(
+    listening.pipe(
       Layer.provideMerge(Intake.layer),
       Layer.provideMerge(Layer.mergeAll(RegistryMemory.layer, OwnWords.layer, Tally.layer)),
       Layer.provide([
