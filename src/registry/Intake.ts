@@ -30,6 +30,7 @@ import { type Refusal, refuse } from "./Refusal.ts"
 import { type Admission, type Decide, Registry } from "./Registry.ts"
 import { Tally } from "./Tally.ts"
 import { contradicts } from "./Twins.ts"
+import * as Unrelayed from "./Unrelayed.ts"
 import { decodeAnnouncement, decodeHeartbeat } from "./Wire.ts"
 
 /** A message from a topic, or one that was opened and verified and came another way. */
@@ -51,7 +52,8 @@ export class Intake extends Context.Service<
      */
     foresee(claim: Pick<Message, "topic" | "data" | "signer">, origin: Origin): Effect.Effect<Refusal | undefined>
     /**
-     * Neighbours that bring words of a server whose heartbeats had been missing: what else was missed, they may know.
+     * Neighbours that bring words of a server whose heartbeats had been missing, or relay those of a server that was not
+     * known: what else was missed, they may know.
      * The newest 16 are kept for a slow reader, until the scope closes.
      */
     readonly returns: Effect.Effect<Queue.Dequeue<PeerId>, never, Scope.Scope>
@@ -97,6 +99,9 @@ const notNow = refuse("defect", "not considered yet")
 /** A heartbeat at least should have been heard since the last, and was not. */
 const isMissed = (known: Known, at: Now) => isSilent(known, at) || (overdueHeartbeats(known, at) ?? 0) > 0
 
+/** Brought by another than the one who said it: behind that neighbour is a part of the network that is new to us. */
+const isRelayed = (message: Message) => "neighbour" in message && message.neighbour !== message.signer
+
 const perMinute = (limit: number) => RateLimit.make({ limit, windowMillis: 60_000, maxKeys: ratedSigners })
 
 const make = Effect.gen(function* () {
@@ -109,6 +114,7 @@ const make = Effect.gen(function* () {
     windowMillis: 3_600_000,
     maxKeys: contradictedServers
   })
+  const unrelayed = Unrelayed.make()
   const returnReaders = new Set<Queue.Queue<PeerId>>()
   let clockLookedAt = Number.NEGATIVE_INFINITY
 
@@ -166,7 +172,9 @@ const make = Effect.gen(function* () {
     isLive: boolean,
     at: Now
   ) {
-    if (before !== undefined && "neighbour" in message && isMissed(before, at)) {
+    const isReason =
+      before?.announcement === undefined ? isRelayed(message) : "neighbour" in message && isMissed(before, at)
+    if (isReason && "neighbour" in message) {
       for (const reader of returnReaders) Queue.offerUnsafe(reader, message.neighbour)
     }
     const isContradiction = isLive && before?.restored === false && contradicts(before, after)
@@ -202,10 +210,24 @@ const make = Effect.gen(function* () {
     if (Result.isSuccess(outcome)) {
       yield* tally.count(message.topic, undefined)
       if (isLive) yield* hearClock(words, at)
+      if (origin.kind === "handed-on") {
+        unrelayed.await(reading.success.kind, words.serverId, words.timestamp, at.steadyMillis)
+      }
       yield* tellAccepted(outcome.success, reading.success, message, isLive, at)
       return outcome
     }
     const refusal = outcome.failure
+    if (
+      isLive &&
+      refusal.reason === "repeated" &&
+      unrelayed.take(reading.success.kind, words.serverId, words.timestamp, at.steadyMillis)
+    ) {
+      const known = yield* registry.find(words.serverId)
+      if (Option.isSome(known)) {
+        yield* tally.count(message.topic, undefined)
+        return Result.succeed({ before: known.value, after: known.value })
+      }
+    }
     yield* tally.count(message.topic, refusal)
     const isOfNow = yield* isNews(refusal, reading.success)
     if (isOfNow) yield* registry.noteRefusal(message.signer, refusal)

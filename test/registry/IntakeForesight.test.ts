@@ -4,7 +4,7 @@ import { Effect, Layer, Logger, Option, Queue } from "effect"
 import { TestClock } from "effect/testing"
 import { Gossip } from "../../src/gossip/Gossip.ts"
 import { announceTopic, heartbeatTopic } from "../../src/gossip/Topic.ts"
-import { Intake } from "../../src/registry/Intake.ts"
+import { Intake, verdictOf } from "../../src/registry/Intake.ts"
 import { OwnWords } from "../../src/registry/OwnWords.ts"
 import { Registry } from "../../src/registry/Registry.ts"
 import { layerBounded } from "../../src/registry/RegistryMemory.ts"
@@ -88,7 +88,7 @@ describe("a server that is heard again", () => {
       Effect.gen(function* () {
         yield* TestClock.adjust(3 * hour)
         const returns = yield* (yield* Intake).returns
-        yield* hear(announceTopic)
+        yield* hear(announceTopic, alice)
         for (let beat = 0; beat < 10; beat++) {
           yield* hear(heartbeatTopic)
           yield* TestClock.adjust(5 * minute)
@@ -107,16 +107,63 @@ describe("a server that is heard again", () => {
       }).pipe(Effect.scoped, Effect.provide(layer))
   )
 
+  it.effect("R12 D02 names who relayed it, where it was not known or has not announced, and not itself", () =>
+    Effect.gen(function* () {
+      yield* TestClock.adjust(3 * hour)
+      const returns = yield* (yield* Intake).returns
+      yield* hear(heartbeatTopic, bob)
+      yield* TestClock.adjust(minute)
+      yield* hear(heartbeatTopic, alice)
+      yield* TestClock.adjust(minute)
+      yield* hear(announceTopic, carol)
+      yield* TestClock.adjust(minute)
+      yield* hear(announceTopic, bob)
+      assert.deepStrictEqual(yield* Queue.clear(returns), [bob, carol])
+    }).pipe(Effect.scoped, Effect.provide(layer))
+  )
+
   it.effect("R12 is no return where its words were handed on", () =>
     Effect.gen(function* () {
       yield* TestClock.adjust(3 * hour)
       const intake = yield* Intake
       const returns = yield* intake.returns
-      yield* hear(announceTopic)
+      yield* hear(announceTopic, alice)
       yield* TestClock.adjust(3 * hour)
       const data = encodeAnnouncement(announcement({ timestamp: (yield* now).wallNanos }))
       yield* intake.consider({ topic: announceTopic, data, signer: alice, signed: () => data }, handedOn)
       assert.deepStrictEqual(yield* Queue.clear(returns), [])
     }).pipe(Effect.scoped, Effect.provide(layer))
+  )
+})
+
+describe("words that came past their topic", () => {
+  const reading = Effect.gen(function* () {
+    const data = encodeAnnouncement(announcement({ timestamp: (yield* now).wallNanos }))
+    const message = { topic: announceTopic, data, signer: alice, neighbour: bob, signed: () => data } as const
+    const intake = yield* Intake
+    return (origin: typeof handedOn | typeof topic) => Effect.map(intake.consider(message, origin), verdictOf)
+  })
+
+  it.effect("R12 R2 are relayed when their topic brings them a moment later, once, and count no second time", () =>
+    Effect.gen(function* () {
+      yield* TestClock.adjust(3 * hour)
+      const consider = yield* reading
+      assert.strictEqual(yield* consider(handedOn), "accept")
+      const registry = yield* Registry
+      const believed = yield* registry.find(alice)
+      yield* TestClock.adjust("1 second")
+      assert.deepStrictEqual([yield* consider(topic), yield* consider(topic)], ["accept", "ignore"])
+      assert.deepStrictEqual(yield* registry.find(alice), believed)
+    }).pipe(Effect.provide(layer))
+  )
+
+  it.effect("R7 are an old message when the topic brings them after more than 30 seconds", () =>
+    Effect.gen(function* () {
+      yield* TestClock.adjust(3 * hour)
+      const consider = yield* reading
+      yield* consider(handedOn)
+      yield* TestClock.adjust("30001 millis")
+      assert.strictEqual(yield* consider(topic), "ignore")
+    }).pipe(Effect.provide(layer))
   )
 })
