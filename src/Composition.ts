@@ -6,6 +6,8 @@ import { Layer } from "effect"
 import { Announcer } from "./announcing/Announcer.ts"
 import { DirectorySync } from "./directory/DirectorySync.ts"
 import { SelfCheck } from "./health/SelfCheck.ts"
+import { Servers } from "./library/Servers.ts"
+import { Surroundings } from "./ops/Surroundings.ts"
 import { Intake } from "./registry/Intake.ts"
 import { OwnWords } from "./registry/OwnWords.ts"
 import * as RegistryMemory from "./registry/RegistryMemory.ts"
@@ -17,6 +19,9 @@ import { WriteBehind } from "./storage/WriteBehind.ts"
 export const believing = Intake.layer.pipe(
   Layer.provideMerge(Layer.mergeAll(RegistryMemory.layer, OwnWords.layer, Tally.layer, SelfCheck.layer))
 )
+
+/** What applications are told of what is believed. */
+export const telling = Servers.layer.pipe(Layer.provide(Surroundings.layer))
 
 /** What is kept is brought back first, then written behind (R14). */
 export const keeping = WriteBehind.layer.pipe(Layer.provide(Restore.layer))

@@ -7,8 +7,8 @@ import * as Ricochet from "./cli/Ricochet.ts"
 /** Loaded when a server is to run: the other commands answer without it. */
 const server = Layer.unwrap(
   Effect.map(
-    Effect.promise(() => import("./Discovery.ts")),
-    ({ layer }) => layer
+    Effect.promise(() => Promise.all([import("./Discovery.ts"), import("./ops/ServiceManager.ts")])),
+    ([discovery, serviceManager]) => serviceManager.layer.pipe(Layer.provide(discovery.layer))
   )
 )
 

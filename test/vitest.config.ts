@@ -28,7 +28,7 @@ export default defineConfig({
         root,
         test: {
           name: "wires",
-          include: ["test/{wires,storage,process,browser,interop}/**/*.test.ts"],
+          include: ["test/{wires,storage,process,browser,interop,deploy}/**/*.test.ts"],
           testTimeout: 60_000,
           hookTimeout: 60_000,
           maxWorkers: 2

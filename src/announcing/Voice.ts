@@ -7,6 +7,7 @@ import { Settings } from "../config/Settings.ts"
 import { Gossip, PublishRefused } from "../gossip/Gossip.ts"
 import { announceTopic, heartbeatTopic, type Topic } from "../gossip/Topic.ts"
 import { SelfCheck } from "../health/SelfCheck.ts"
+import { countPublish, type PublishOutcome } from "../ops/Metrics.ts"
 import type { Announcement } from "../registry/Announcement.ts"
 import type { Heartbeat } from "../registry/Heartbeat.ts"
 import { OwnWords } from "../registry/OwnWords.ts"
@@ -34,6 +35,11 @@ const longestErrorText = 200
 const errorText = (cause: Cause.Cause<unknown>): string => {
   const error = Cause.squash(cause)
   return (error instanceof Error ? error.message : String(error)).slice(0, longestErrorText)
+}
+
+const outcomeOf = (cause: Cause.Cause<unknown>): PublishOutcome => {
+  const error = Cause.squash(cause)
+  return error instanceof PublishRefused ? error.reason : "failed"
 }
 
 /** How the log names a message, gone out and refused. Source: specification, "Check it works", "Troubleshooting". */
@@ -90,13 +96,17 @@ export const make: Effect.Effect<Voice, never, Gossip | OwnWords | SelfCheck | S
     Effect.gen(function* () {
       const message = yield* words
       const { recipients } = yield* send(topic, message.timestamp, () => encode(message))
+      yield* countPublish(topic, "sent")
       yield* Effect.logDebug(log.published).pipe(
         Effect.annotateLogs({ topic, healthy: message.healthy, uptime_score: message.uptimeScore, recipients })
       )
     }).pipe(
       // A defect, of the encoder say, is no reason to fall silent: it is logged like a refusal (R17).
       Effect.catchCause((cause) =>
-        Effect.logWarning(log.refused).pipe(Effect.annotateLogs({ topic, error: errorText(cause) }))
+        Effect.logWarning(log.refused).pipe(
+          Effect.annotateLogs({ topic, error: errorText(cause) }),
+          Effect.andThen(countPublish(topic, outcomeOf(cause)))
+        )
       )
     )
 

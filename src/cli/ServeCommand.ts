@@ -7,6 +7,14 @@ import * as Logging from "../logging/Logging.ts"
 import { supervised } from "./Process.ts"
 import { configuration } from "./ServerFlags.ts"
 
+/** Loaded when a server is to run: the other commands answer without it. */
+const telemetry = Layer.unwrap(
+  Effect.map(
+    Effect.promise(() => import("../ops/Telemetry.ts")),
+    ({ layer }) => layer
+  )
+)
+
 const announce = Effect.fnUntraced(function* ({ file, settings, warnings }: Loaded) {
   yield* Effect.logInfo("configuration loaded").pipe(
     Effect.annotateLogs({ file: file ?? "none", preset: settings.preset ?? "none", database: settings.database.kind })
@@ -20,6 +28,7 @@ export const serve = Effect.fnUntraced(function* <E>(server: Layer.Layer<never, 
   yield* announce(loaded).pipe(
     Effect.andThen(Layer.launch(server)),
     supervised(settings.ops.shutdownTimeout),
+    Effect.provide(telemetry),
     Effect.provideService(Settings, settings),
     Effect.provide(Logging.layer(settings.logging))
   )

@@ -11,7 +11,14 @@ import { Connectivity, make as makeConnectivity } from "./Connectivity.ts"
 import { Gossip, type Judge, PublishRefused, type Verdict } from "./Gossip.ts"
 import type { BadAddress } from "./GossipLibp2pAddresses.ts"
 import { watchAppearances } from "./GossipLibp2pAppearances.ts"
+import { GossipNode } from "./GossipLibp2pApplication.ts"
 import { Bans } from "./GossipLibp2pBans.ts"
+import {
+  type BroughtNode,
+  layerIdentity as layerBroughtIdentity,
+  layer as layerBroughtNode,
+  type UnsuitableNode
+} from "./GossipLibp2pBrought.ts"
 import { Connections } from "./GossipLibp2pConnections.ts"
 import type { ListenUnavailable } from "./GossipLibp2pListeners.ts"
 import { read, seal, sign, verify } from "./GossipLibp2pMessages.ts"
@@ -130,18 +137,37 @@ const connectivity = Layer.effect(
   Effect.flatMap(Connections, ({ bootstrap }) => makeConnectivity(bootstrap))
 )
 
-/** A live node and all that keeps it connected, with the node itself laid open: for tests and measurements. */
-export const layerWithNode: Layer.Layer<
-  Gossip | Connectivity | Streams | Libp2pNode,
-  ListenUnavailable | BadAddress,
-  Settings | Identity
-> = Layer.mergeAll(connectivity, layerStreams, layerWatchdog).pipe(
+/** Gossip on a node that is there, and all that keeps it connected. */
+const onNode = Layer.mergeAll(connectivity, layerStreams, layerWatchdog).pipe(
   Layer.provideMerge(Layer.effect(Gossip, make)),
-  Layer.provide(Connections.layer),
-  Layer.provideMerge(Libp2pNode.layer),
-  Layer.provide(Bans.layer)
+  Layer.provide(Connections.layer)
 )
 
+/** The node as an application sees it. */
+const shown = Layer.effect(
+  GossipNode,
+  Effect.map(Libp2pNode, ({ self, libp2p }) => ({ peerId: self, libp2p }))
+)
+
+/** What a network is to the rest of the server. */
+export type Network = Gossip | Connectivity | Streams | GossipNode
+
+/** A live node and all that keeps it connected, with the node itself laid open: for tests and measurements. */
+export const layerWithNode: Layer.Layer<Network | Libp2pNode, ListenUnavailable | BadAddress, Settings | Identity> =
+  Layer.merge(onNode, shown).pipe(Layer.provideMerge(Libp2pNode.layer), Layer.provide(Bans.layer))
+
 /** A live node and all that keeps it connected. */
-export const layer: Layer.Layer<Gossip | Connectivity | Streams, ListenUnavailable | BadAddress, Settings | Identity> =
-  layerWithNode
+export const layer: Layer.Layer<Network, ListenUnavailable | BadAddress, Settings | Identity> = layerWithNode
+
+/**
+ * The same on a libp2p node that an application has made, with the services of `discoveryServices` among its own, and
+ * started. It stays the application's to stop. Fails with UnsuitableNode when it is not such a node.
+ */
+export const layerBrought = (
+  brought: BroughtNode
+): Layer.Layer<Network | Identity, UnsuitableNode | BadAddress, Settings> =>
+  Layer.merge(onNode, shown).pipe(
+    Layer.provide(layerBroughtNode(brought)),
+    Layer.provideMerge(layerBroughtIdentity(brought)),
+    Layer.provide(Bans.layer)
+  )

@@ -4,7 +4,8 @@ import { Settings } from "../config/Settings.ts"
 import type { PeerId } from "../identity/PeerId.ts"
 import type { BootstrapStatus } from "./Connectivity.ts"
 import { foreignMessage, sortAll } from "./GossipLibp2pAddresses.ts"
-import { ExtraTransports, Libp2pNode } from "./GossipLibp2pNode.ts"
+import { ExtraTransports } from "./GossipLibp2pApplication.ts"
+import { Libp2pNode } from "./GossipLibp2pNode.ts"
 
 export interface Dialled {
   readonly address: string

@@ -48,7 +48,7 @@ const explain = (cause: unknown): string => {
 }
 
 const make = Effect.gen(function* () {
-  const { self, libp2p, mesh, nameOf, nearby, listen } = yield* Libp2pNode
+  const { self, libp2p, mesh, nameOf, nearby, listen, isBrought } = yield* Libp2pNode
   const bans = yield* Bans
   const clock = yield* SteadyClock
   const { dialled, foreign } = yield* readBootstrap
@@ -155,11 +155,13 @@ const make = Effect.gen(function* () {
     Effect.forever,
     Effect.forkScoped
   )
-  yield* forgetStrangers.pipe(
-    Effect.catchCause((cause) => Effect.logError("forgetting addresses failed", cause)),
-    Effect.schedule(Schedule.spaced(forgetEvery)),
-    Effect.forkScoped
-  )
+  if (!isBrought) {
+    yield* forgetStrangers.pipe(
+      Effect.catchCause((cause) => Effect.logError("forgetting addresses failed", cause)),
+      Effect.schedule(Schedule.spaced(forgetEvery)),
+      Effect.forkScoped
+    )
+  }
 
   return Connections.of({
     bootstrap: Effect.gen(function* () {

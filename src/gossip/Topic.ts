@@ -5,3 +5,9 @@ export const heartbeatTopic = "/sf-network/services/heartbeat"
 
 export const topics = [announceTopic, heartbeatTopic] as const
 export type Topic = (typeof topics)[number]
+
+/** How a topic is called in a label. */
+export const topicLabel: Readonly<Record<Topic, "announce" | "heartbeat">> = {
+  [announceTopic]: "announce",
+  [heartbeatTopic]: "heartbeat"
+}

@@ -1,7 +1,7 @@
 /** The check named `postgres`: one round trip to the database through the pool that the server uses (S9). */
 import { Effect, Layer } from "effect"
+import { causeChain, textOf } from "../logging/FactText.ts"
 import { Database } from "../storage/Database.ts"
-import { causeChain, causeText } from "./CauseText.ts"
 import { CheckFailed, Readiness } from "./Readiness.ts"
 
 /** The specification's own word for this check, whichever database stands behind it. */
@@ -20,7 +20,7 @@ export const outsideText = (error: unknown): "refused" | "timed out" | "access d
     return "timed out"
   }
   if (chain.some(has("_tag", "AuthenticationError", "AuthorizationError"))) return "access denied"
-  if (/tim(ed|e) ?out/i.test(causeText(error))) return "timed out"
+  if (/tim(ed|e) ?out/i.test(textOf(error))) return "timed out"
   return chain.some(has("_tag", "ConnectionError")) ? "unreachable" : "failed"
 }
 

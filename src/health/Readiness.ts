@@ -3,7 +3,7 @@
  * same ones (S9, R16). It knows nothing of beats or scores.
  */
 import { Context, type Duration, type Effect, Schema, type Scope } from "effect"
-import { causeText } from "./CauseText.ts"
+import { textOf } from "../logging/FactText.ts"
 
 /** One check did not pass. `message` is for the log; `outside` is what strangers may read (no host, user or SQL). */
 export class CheckFailed extends Schema.TaggedError<CheckFailed>()("CheckFailed", {
@@ -12,8 +12,8 @@ export class CheckFailed extends Schema.TaggedError<CheckFailed>()("CheckFailed"
   cause: Schema.Defect()
 }) {
   override get message() {
-    const inside = causeText(this.cause)
-    return inside === "" ? `${this.check}: ${this.outside}` : `${this.check}: ${this.outside}: ${inside}`
+    const told = `${this.check}: ${this.outside}`
+    return this.cause === undefined ? told : `${told}: ${textOf(this.cause)}`
   }
 }
 

@@ -3,6 +3,7 @@
  */
 import { peerIdFromCID, peerIdFromString } from "@libp2p/peer-id"
 import { type Brand, Result, Schema } from "effect"
+import { bases } from "multiformats/basics"
 import { CID } from "multiformats/cid"
 
 /** A peer ID as base58 text (`12D3KooW…`). Two peer IDs name the same peer exactly when the texts are equal. */
@@ -18,6 +19,17 @@ export class InvalidPeerId extends Schema.TaggedError<InvalidPeerId>()("InvalidP
 
 const longestText = 128
 
+/** The bases that a CID may be written in, each with a prefix of its own: those that servers written in Go read. */
+const read = Object.values(bases).filter(({ name }) => !["base8", "base10", "base32z"].includes(name))
+
+/** A CID has one spelling in each base: what readers in other languages would make of others is their own affair. */
+const parseCid = (text: string): CID => {
+  const base = read.find(({ prefix }) => text.startsWith(prefix))
+  const cid = CID.parse(text, base?.decoder)
+  if (base?.encode(cid.bytes) !== text) throw new Error("not the spelling of a CID")
+  return cid
+}
+
 /** Reads a peer ID in base58 or as a CIDv1 (`bafz…`). Fails on anything else, and on text over 128 characters. */
 export const parse = (text: string): Result.Result<PeerId, InvalidPeerId> => {
   if (text.length === 0 || text.length > longestText) {
@@ -26,7 +38,7 @@ export const parse = (text: string): Result.Result<PeerId, InvalidPeerId> => {
     )
   }
   try {
-    const id = /^(Qm|1)/.test(text) ? peerIdFromString(text) : peerIdFromCID(CID.parse(text))
+    const id = /^(Qm|1)/.test(text) ? peerIdFromString(text) : peerIdFromCID(parseCid(text))
     return Result.succeed(id.toString() as PeerId)
   } catch {
     return Result.fail(new InvalidPeerId({ problem: "not a peer ID (expected base58, 12D3KooW…, or CIDv1, bafz…)" }))

@@ -11,6 +11,7 @@ const longest = 300
 const longestCause = 1_000
 const mostItems = 20
 const deepest = 3
+const longestChain = 5
 
 export const factOf = (value: unknown): Fact => {
   if (typeof value === "boolean") return value
@@ -46,12 +47,30 @@ const describe = (value: unknown, depth: number): string => {
   return Array.isArray(value) ? `[${inner.join(", ")}${rest}]` : `{${inner.join(", ")}${rest}}`
 }
 
+/** The error, then what caused it, and so on; each once, the outermost first. */
+export const causeChain = (error: unknown): ReadonlyArray<unknown> => {
+  const chain: Array<unknown> = []
+  for (let at = error; at !== undefined && at !== null && chain.length < longestChain && !chain.includes(at); ) {
+    chain.push(at)
+    at = at instanceof Error ? at.cause : undefined
+  }
+  return chain
+}
+
+const ownText = (error: Error): string => {
+  if (error.message !== "") return error.message
+  // Node's AggregateError, of a host with several addresses, has a code and no message.
+  return "code" in error && typeof error.code === "string" ? error.code : ""
+}
+
 /** An error and what caused it, each once: `outer: inner`. */
 const describeError = (error: Error, depth: number): string => {
-  const own = error.message === "" ? error.name : error.message
-  if (error.cause === undefined || error.cause === error || depth >= deepest) return own
-  const cause = describe(error.cause, depth + 1)
-  return own.includes(cause) ? own : `${own}: ${cause}`
+  let told = ""
+  for (const part of causeChain(error)) {
+    const text = part instanceof Error ? ownText(part) : describe(part, depth + 1)
+    if (!told.includes(text)) told = told === "" ? text : `${told}: ${text}`
+  }
+  return told === "" ? error.name : told
 }
 
 /** What went wrong, in one inert line. A bug also says where it is. */

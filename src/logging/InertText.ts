@@ -3,8 +3,12 @@
  * direction. Logs, command line and HTTP print strangers' words through it. It knows nothing of where they end up.
  */
 
-/** Control characters (C0, DEL, C1), line and paragraph separators, bidirectional controls, lone surrogates. */
-const hostile = /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}\p{Bidi_Control}]/u
+/**
+ * Control characters (C0, DEL, C1), line and paragraph separators, bidirectional controls, the byte order mark, lone
+ * surrogates.
+ */
+const hostile = /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}\p{Bidi_Control}\ufeff]/u
+const everyHostile = new RegExp(hostile, "gu")
 
 const cut = "…"
 
@@ -28,3 +32,11 @@ export const inert = (text: string, max = 300): string => {
   while (length > max - cut.length && pieces.length > 0) length -= pieces.pop()?.length ?? 0
   return pieces.join("") + cut
 }
+
+const escaped = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`
+
+/**
+ * JSON in one line that nothing but a JSON reader obeys: what is hostile is written as an escape, and reading it back
+ * gives the same value.
+ */
+export const stringify = (value: unknown): string => JSON.stringify(value).replace(everyHostile, escaped)

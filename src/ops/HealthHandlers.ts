@@ -7,11 +7,11 @@ import { Connectivity } from "../gossip/Connectivity.ts"
 import { Gossip } from "../gossip/Gossip.ts"
 import { announceTopic, heartbeatTopic } from "../gossip/Topic.ts"
 import { Readiness } from "../health/Readiness.ts"
+import { stringify } from "../logging/InertText.ts"
 import { Intake } from "../registry/Intake.ts"
 import { clockView } from "./ClockView.ts"
 import { OpsApi } from "./OpsApi.ts"
 import type { Readiness as ReadinessView } from "./ReadinessView.ts"
-import { stringify } from "./SafeJson.ts"
 import { timeText } from "./ServiceRendering.ts"
 
 export const layer = HttpApiBuilder.group(

@@ -4,9 +4,8 @@
  */
 import { Cause, Effect } from "effect"
 import { HttpServerError, HttpServerRequest, HttpServerResponse, ProblemDetails } from "effect/http"
-import { inert } from "../logging/InertText.ts"
+import { inert, stringify } from "../logging/InertText.ts"
 import { allowedMethods, isOwnHost, isReading } from "./RequestGuard.ts"
-import { stringify } from "./SafeJson.ts"
 
 const titles = {
   400: "Bad Request",

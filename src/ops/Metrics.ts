@@ -4,17 +4,11 @@
  * MetricsReading's, when they are read Metering's.
  */
 import { Effect, Metric } from "effect"
-import { announceTopic, heartbeatTopic, type Topic, topics } from "../gossip/Topic.ts"
+import { type Topic, topicLabel, topics } from "../gossip/Topic.ts"
 import { refusalReasons, verdictOf } from "../registry/Refusal.ts"
 import type { MetricsReading } from "./MetricsReading.ts"
 import { serviceStates } from "./ServiceView.ts"
 import { version } from "./Version.ts"
-
-/** How a topic is called in a label. */
-export const topicLabel: Readonly<Record<Topic, "announce" | "heartbeat">> = {
-  [announceTopic]: "announce",
-  [heartbeatTopic]: "heartbeat"
-}
 
 /** One time series whose value is read, not pushed. */
 export interface Series {

@@ -1,74 +1,9 @@
 /**
- * The HTTP listener for operators, on `ops.bind:ops.port`: read only, bounded, and gone at once when the server stops.
- * What it answers is the handlers' business.
+ * Whether there is HTTP for operators, and where. What listens is OpsHttpServer's, and is loaded only where it is to
+ * listen: an application that has no use for it does not carry it.
  */
-import { createServer, type Server } from "node:http"
-import { NodeHttpServer } from "@effect/platform-node"
-import { Context, Effect, FiberSet, Layer, Schema } from "effect"
-import { HttpServer } from "effect/http"
+import { Context, Effect, Layer } from "effect"
 import { Settings } from "../config/Settings.ts"
-import { guarded } from "./HttpDoor.ts"
-import * as OpsHandlers from "./OpsHandlers.ts"
-import * as OpsRoutes from "./OpsRoutes.ts"
-import { Watch } from "./Watch.ts"
-
-const reasons: Readonly<Record<string, string>> = {
-  EADDRINUSE:
-    "the port is in use by another process; stop that one, or choose another port with ops.port or --ops-port",
-  EACCES: "this user may not listen there; choose a port above 1023 with ops.port or --ops-port",
-  EADDRNOTAVAIL: "this machine has no such address; set ops.bind to one that it has",
-  ENOTFOUND: "that name has no address; set ops.bind to an address of this machine"
-}
-
-/** The ops listener could not be opened. Exit code 69 (R23, M01). */
-export class OpsListenUnavailable extends Schema.TaggedError<OpsListenUnavailable>()("OpsListenUnavailable", {
-  bind: Schema.String,
-  port: Schema.Int,
-  cause: Schema.Defect()
-}) {
-  get exitCode() {
-    return 69
-  }
-  override get message() {
-    const code = this.cause instanceof Error && "code" in this.cause ? String(this.cause.code) : ""
-    const reason = reasons[code] ?? (this.cause instanceof Error ? this.cause.message : String(this.cause))
-    return `ops HTTP cannot listen on ${authority(this.bind, this.port)}: ${reason}`
-  }
-}
-
-const authority = (host: string, port: number) => `${host.includes(":") ? `[${host}]` : host}:${port}`
-
-/** Longest a request that runs at the stop may take, before its connection is cut. */
-const stopGrace = "1 second"
-
-/** Bounds on what a client may take of this server, in milliseconds, bytes and connections. */
-const bounds = {
-  maxHeaderSize: 16 * 1024,
-  headersTimeout: 10_000,
-  requestTimeout: 20_000,
-  connectionsCheckingInterval: 5_000,
-  keepAliveTimeout: 5_000
-} as const
-
-/** Open connections at most; a watch takes one as long as it lasts. */
-const maxConnections = 1_024
-const maxHeaders = 64
-
-/**
- * A connection on which nothing moves for so long is cut, in milliseconds: a client that stopped reading, for a watch
- * is never quiet that long, and other connections have ended before.
- */
-export const IdleMillis: Context.Reference<number> = Context.Reference("ricochet-discovery/ops/IdleMillis", {
-  defaultValue: () => 45_000
-})
-
-const boundedServer = (idleMillis: number): Server => {
-  const server = createServer(bounds)
-  server.maxConnections = maxConnections
-  server.maxHeadersCount = maxHeaders
-  server.setTimeout(idleMillis)
-  return server
-}
 
 export class OpsServer extends Context.Service<
   OpsServer,
@@ -83,29 +18,9 @@ export class OpsServer extends Context.Service<
   )
 }
 
-const listening = Layer.effect(
-  OpsServer,
-  Effect.gen(function* () {
-    const { ops } = yield* Settings
-    const watch = yield* Watch
-    const node = boundedServer(yield* IdleMillis)
-    const server = yield* NodeHttpServer.make(() => node, {
-      host: ops.bind,
-      port: ops.port,
-      gracefulShutdownTimeout: stopGrace
-    }).pipe(Effect.mapError(({ cause }) => new OpsListenUnavailable({ bind: ops.bind, port: ops.port, cause })))
-    yield* Effect.addFinalizer(() => Effect.sync(() => node.closeAllConnections()))
-    // A connection that cannot be accepted, for want of file descriptors say, must not end the process.
-    const run = yield* FiberSet.makeRuntime<never>()
-    node.on("error", (cause) => run(Effect.logError("ops listener failed to accept a connection", cause)))
-
-    const application = yield* OpsRoutes.application
-    yield* server.serve(guarded(application, [ops.bind, ...(ops.allowedHosts ?? [])]))
-    // Runs first at the stop: a watch would otherwise use up the grace of all requests.
-    yield* Effect.addFinalizer(() => watch.end)
-
-    const url = HttpServer.formatAddress(server.address)
-    yield* Effect.logInfo("ops listening").pipe(Effect.annotateLogs({ url }))
-    return { url }
-  })
-).pipe(Layer.provide([OpsHandlers.layer, NodeHttpServer.layerHttpServices]))
+const listening = Layer.unwrap(
+  Effect.map(
+    Effect.promise(() => import("./OpsHttpServer.ts")),
+    ({ answering, listen }) => Layer.effect(OpsServer, listen).pipe(Layer.provide(answering))
+  )
+)

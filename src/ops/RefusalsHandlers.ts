@@ -2,12 +2,12 @@
 import { Effect } from "effect"
 import { HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
+import { topicLabel } from "../gossip/Topic.ts"
+import { stringify } from "../logging/InertText.ts"
 import { Registry } from "../registry/Registry.ts"
 import { Tally } from "../registry/Tally.ts"
-import { topicLabel } from "./Metrics.ts"
 import { OpsApi } from "./OpsApi.ts"
 import type { RefusalList } from "./RefusalList.ts"
-import { stringify } from "./SafeJson.ts"
 import { refusalView } from "./ServiceExplanation.ts"
 
 /** Signers named in one answer. */

@@ -4,6 +4,7 @@
  */
 import { createHash } from "node:crypto"
 import { Context, Effect, Layer, Option } from "effect"
+import { stringify } from "../logging/InertText.ts"
 import type { Known } from "../registry/Known.ts"
 import { silentAfterMillis } from "../registry/Limits.ts"
 import * as Query from "../registry/Query.ts"
@@ -11,7 +12,6 @@ import { Registry } from "../registry/Registry.ts"
 import type { Now } from "../time/Now.ts"
 import type { ServiceQuery } from "./OpsApi.ts"
 import { OwnEntry } from "./OwnEntry.ts"
-import { stringify } from "./SafeJson.ts"
 import { countStates, render } from "./ServiceRendering.ts"
 import { type Moment, type Neighbours, Surroundings } from "./Surroundings.ts"
 

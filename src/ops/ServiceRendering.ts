@@ -2,11 +2,11 @@
  * From what is known of a server to what a reader is told: pure. Lists of thousands are rendered again each second, so
  * the text of all that lasts as long as the entry is made once.
  */
+
+import { stringify } from "../logging/InertText.ts"
 import type { Moment as HeardAt, Known } from "../registry/Known.ts"
-import { silentAfterMillis } from "../registry/Limits.ts"
-import { ageMillis, isSilent, overdueHeartbeats, verdictInForce } from "../registry/Query.ts"
+import { ageMillis, overdueHeartbeats, standingOf, standingSinceMillis, verdictInForce } from "../registry/Query.ts"
 import * as Timestamp from "../time/Timestamp.ts"
-import { stringify } from "./SafeJson.ts"
 import type { ServiceEntry, ServiceState } from "./ServiceView.ts"
 import type { Moment } from "./Surroundings.ts"
 
@@ -15,21 +15,12 @@ export const timeText = (wallMillis: number): string => Timestamp.format(Timesta
 
 const seconds = (millis: number) => Math.round(millis) / 1000
 
-export const stateOf = (known: Known, { now }: Moment): ServiceState => {
-  if (known.announcement === undefined) return "unannounced"
-  if (isSilent(known, now)) return "silent"
-  return verdictInForce(known).healthy ? "available" : "unhealthy"
-}
+export const stateOf = (known: Known, { now }: Moment): ServiceState => standingOf(known, now)
 
 export const countStates = (entries: ReadonlyArray<Known>, at: Moment): Record<ServiceState, number> => {
   const counts = { available: 0, unhealthy: 0, silent: 0, unannounced: 0 }
   for (const known of entries) counts[stateOf(known, at)] += 1
   return counts
-}
-
-const sinceOf = (known: Known, state: ServiceState): number => {
-  if (state === "unannounced") return known.firstHeard.wallMillis
-  return state === "silent" ? known.lastHeard.wallMillis + silentAfterMillis : known.verdictSince.wallMillis
 }
 
 const verdictMarks = (recent: Known["recent"]) => recent.map(({ healthy }) => (healthy ? "+" : "-")).join("")
@@ -67,7 +58,7 @@ const passing = (known: Known, at: Moment) => {
   const addresses = at.neighbours.get(known.serverId)
   return {
     state,
-    since: timeText(sinceOf(known, state)),
+    since: timeText(standingSinceMillis(known, state)),
     overdue_heartbeats: overdueHeartbeats(known, at.now) ?? null,
     connected: addresses !== undefined,
     addresses: addresses ?? []

@@ -18,10 +18,10 @@ import {
   Stream
 } from "effect"
 import type { PeerId } from "../identity/PeerId.ts"
+import { stringify } from "../logging/InertText.ts"
 import type { Known } from "../registry/Known.ts"
 import { type Change, Registry } from "../registry/Registry.ts"
 import { TooManyWatchers } from "./Problem.ts"
-import { stringify } from "./SafeJson.ts"
 import { render } from "./ServiceRendering.ts"
 import { type Moment, Surroundings } from "./Surroundings.ts"
 

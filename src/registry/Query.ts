@@ -44,6 +44,21 @@ export const isSilent = (known: Known, now: Now): boolean => ageMillis(known, no
 export const isAvailable = (known: Known, now: Now): boolean =>
   known.announcement !== undefined && verdictInForce(known).healthy && !isSilent(known, now)
 
+/** Where a server stands that is known: listed, or why it is not. */
+export type Standing = "available" | "unhealthy" | "silent" | "unannounced"
+
+export const standingOf = (known: Known, now: Now): Standing => {
+  if (known.announcement === undefined) return "unannounced"
+  if (isSilent(known, now)) return "silent"
+  return verdictInForce(known).healthy ? "available" : "unhealthy"
+}
+
+/** Since when it stands there, in milliseconds of our wall clock. */
+export const standingSinceMillis = (known: Known, standing: Standing): number => {
+  if (standing === "unannounced") return known.firstHeard.wallMillis
+  return standing === "silent" ? known.lastHeard.wallMillis + silentAfterMillis : known.verdictSince.wallMillis
+}
+
 /** Score descending, then peer ID ascending: the same everywhere, and no flicker among equals (S17, R20). */
 export const inOrder = (left: Known, right: Known): number =>
   verdictInForce(right).uptimeScore - verdictInForce(left).uptimeScore || (left.serverId < right.serverId ? -1 : 1)

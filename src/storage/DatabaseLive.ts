@@ -5,7 +5,7 @@ import { make as makeReactivity, Reactivity } from "effect/reactivity/Reactivity
 import type { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 import { Settings } from "../config/Settings.ts"
-import { causeText } from "../health/CauseText.ts"
+import { textOf } from "../logging/FactText.ts"
 import { Database, DatabaseRefused } from "./Database.ts"
 import { DataDirectory } from "./DataDirectory.ts"
 import * as Embedded from "./Embedded.ts"
@@ -47,7 +47,7 @@ const tryOnce = Effect.fn("Database.tryOnce")(function* (location: string, sql: 
   )
   const away = Option.getOrElse(outcome, () => `no answer within ${Duration.format(startBound)}`)
   if (away !== undefined) {
-    const error = causeText(away).slice(0, longestErrorText)
+    const error = textOf(away).slice(0, longestErrorText)
     yield* Effect.annotateLogs(Effect.logWarning("database away"), { location, error })
   }
 })

@@ -1,14 +1,11 @@
 /**
  * The servers known to this one, as they are kept across restarts (R14): their signed words and when these were heard.
- * Whether they are believed again is not decided here.
+ * Whether they are believed again is not decided here, nor what they are kept in.
  */
-import { PgTypes } from "@effect/sql-pg"
-import { Context, Effect, Layer, Option, Result, Schema } from "effect"
+import { Context, type Effect } from "effect"
 import type { MigrationError } from "effect/sql/Migrator"
 import type { SqlError } from "effect/sql/SqlError"
-import { Gossip } from "../gossip/Gossip.ts"
-import { type PeerId, PeerIdSchema } from "../identity/PeerId.ts"
-import { Tables } from "./Migrations.ts"
+import type { PeerId } from "../identity/PeerId.ts"
 
 /** The newest message of one topic. */
 export interface KeptMessage {
@@ -28,40 +25,6 @@ export interface KeptServer {
   readonly lastHeardMillis: number
 }
 
-const Bytes = Schema.NullOr(Schema.Uint8Array)
-/** `numeric` comes as text: nanoseconds fit no number of JavaScript's. */
-const Nanos = Schema.NullOr(Schema.BigIntFromString)
-
-const Row = Schema.Struct({
-  server_id: PeerIdSchema,
-  announcement: Bytes,
-  announcement_nanos: Nanos,
-  heartbeat: Bytes,
-  heartbeat_nanos: Nanos,
-  first_heard_millis: Schema.Finite,
-  last_heard_millis: Schema.Finite
-})
-
-const decodeRow = Schema.decodeUnknownOption(Row)
-
-/** The bytes are a view of all that the database answered, which would stay in memory with them: so they are copied. */
-const messageOf = (signed: Uint8Array | null, timestamp: bigint | null): KeptMessage | undefined =>
-  signed === null || timestamp === null ? undefined : { signed: signed.slice(), timestamp }
-
-const serverOf = (row: typeof Row.Type): KeptServer => ({
-  serverId: row.server_id,
-  announcement: messageOf(row.announcement, row.announcement_nanos),
-  heartbeat: messageOf(row.heartbeat, row.heartbeat_nanos),
-  firstHeardMillis: row.first_heard_millis,
-  lastHeardMillis: row.last_heard_millis
-})
-
-/** A column of a batch. Its type is said, for a column of nothing but nulls has none of its own. */
-const column = (values: ReadonlyArray<unknown>, elementOid: number) =>
-  Result.getOrThrow(PgTypes.array(values, elementOid))
-
-const { bytea, float8, text } = PgTypes.OID
-
 export class KeptServers extends Context.Service<
   KeptServers,
   {
@@ -76,96 +39,4 @@ export class KeptServers extends Context.Service<
     /** Forgets every server last heard before this. */
     forgetBefore(millis: number): Effect.Effect<void, SqlError | MigrationError>
   }
->()("ricochet-discovery/storage/KeptServers") {
-  static readonly layer: Layer.Layer<KeptServers, never, Tables | Gossip> = Layer.effect(
-    KeptServers,
-    Effect.gen(function* () {
-      const tables = yield* Tables
-      const { self: owner } = yield* Gossip
-
-      const load = Effect.fn("KeptServers.load")(function* (sinceMillis: number, most: number) {
-        const sql = yield* tables.sql
-        const rows = yield* sql`
-          SELECT server_id, announcement, announcement_nanos, heartbeat, heartbeat_nanos,
-                 first_heard_millis, last_heard_millis
-          FROM discovery_servers
-          WHERE owner = ${owner} AND last_heard_millis >= ${PgTypes.float8(sinceMillis)}
-          ORDER BY last_heard_millis DESC LIMIT ${most}`
-        // An effect a row, so that 50 000 of them do not hold up the process.
-        const servers = yield* Effect.forEach(rows, (row) => Effect.sync(() => decodeRow(row)))
-        return servers.flatMap((row) => Option.toArray(Option.map(row, serverOf)))
-      })
-
-      const write = Effect.fn("KeptServers.write")(function* (servers: ReadonlyArray<KeptServer>) {
-        if (servers.length === 0) return
-        const sql = yield* tables.sql
-        const of = <A>(pick: (server: KeptServer) => A | undefined) => servers.map((server) => pick(server) ?? null)
-        yield* sql`
-          INSERT INTO discovery_servers AS kept
-          SELECT ${owner}::text, server_id, announcement, announcement_nanos::numeric,
-                 heartbeat, heartbeat_nanos::numeric, first_heard_millis, last_heard_millis
-          FROM unnest(
-            ${column(
-              of((server) => server.serverId),
-              text
-            )},
-            ${column(
-              of((server) => server.announcement?.signed),
-              bytea
-            )},
-            ${column(
-              of((server) => server.announcement?.timestamp.toString()),
-              text
-            )},
-            ${column(
-              of((server) => server.heartbeat?.signed),
-              bytea
-            )},
-            ${column(
-              of((server) => server.heartbeat?.timestamp.toString()),
-              text
-            )},
-            ${column(
-              of((server) => server.firstHeardMillis),
-              float8
-            )},
-            ${column(
-              of((server) => server.lastHeardMillis),
-              float8
-            )}
-          ) AS heard (server_id, announcement, announcement_nanos, heartbeat, heartbeat_nanos,
-                      first_heard_millis, last_heard_millis)
-          ON CONFLICT (owner, server_id) DO UPDATE SET
-            announcement = CASE WHEN kept.announcement_nanos >= excluded.announcement_nanos
-              THEN kept.announcement ELSE coalesce(excluded.announcement, kept.announcement) END,
-            announcement_nanos = greatest(kept.announcement_nanos, excluded.announcement_nanos),
-            heartbeat = CASE WHEN kept.heartbeat_nanos >= excluded.heartbeat_nanos
-              THEN kept.heartbeat ELSE coalesce(excluded.heartbeat, kept.heartbeat) END,
-            heartbeat_nanos = greatest(kept.heartbeat_nanos, excluded.heartbeat_nanos),
-            first_heard_millis = least(kept.first_heard_millis, excluded.first_heard_millis),
-            last_heard_millis = excluded.last_heard_millis
-          WHERE greatest(kept.announcement_nanos, excluded.announcement_nanos)
-              IS DISTINCT FROM kept.announcement_nanos
-            OR greatest(kept.heartbeat_nanos, excluded.heartbeat_nanos)
-              IS DISTINCT FROM kept.heartbeat_nanos`
-      })
-
-      const forget = Effect.fn("KeptServers.forget")(function* (servers: ReadonlyArray<PeerId>) {
-        if (servers.length === 0) return
-        const sql = yield* tables.sql
-        yield* sql`
-          DELETE FROM discovery_servers
-          WHERE owner = ${owner} AND server_id = ANY(${column(servers, text)})`
-      })
-
-      const forgetBefore = Effect.fn("KeptServers.forgetBefore")(function* (millis: number) {
-        const sql = yield* tables.sql
-        yield* sql`
-          DELETE FROM discovery_servers
-          WHERE owner = ${owner} AND last_heard_millis < ${PgTypes.float8(millis)}`
-      })
-
-      return { load, write, forget, forgetBefore }
-    })
-  )
-}
+>()("ricochet-discovery/storage/KeptServers") {}

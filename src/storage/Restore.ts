@@ -6,8 +6,8 @@
 import { Clock, Duration, Effect, Latch, Layer, Option, Result, Schedule } from "effect"
 import { Settings } from "../config/Settings.ts"
 import { Gossip } from "../gossip/Gossip.ts"
-import { causeText } from "../health/CauseText.ts"
 import { SelfCheck } from "../health/SelfCheck.ts"
+import { textOf } from "../logging/FactText.ts"
 import { Intake } from "../registry/Intake.ts"
 import { forgottenAfterMillis } from "../registry/Limits.ts"
 import { KeptChecks } from "./KeptChecks.ts"
@@ -79,7 +79,7 @@ export const layer: Layer.Layer<never, never, KeptServers | KeptChecks | SelfChe
       let isTold = false
 
       const failed = Effect.fnUntraced(function* (cause: unknown) {
-        const error = causeText(cause).slice(0, longestErrorText)
+        const error = textOf(cause).slice(0, longestErrorText)
         if (!isTold) yield* Effect.annotateLogs(Effect.logWarning("failed to restore what was kept"), { error })
         isTold = true
         yield* startMayGoOn.open

@@ -6,8 +6,8 @@ import { Cause, Context, Duration, Effect, Layer, Queue } from "effect"
 import type { MigrationError } from "effect/sql/Migrator"
 import type { SqlError } from "effect/sql/SqlError"
 import { Settings } from "../config/Settings.ts"
-import { causeText } from "../health/CauseText.ts"
 import { SelfCheck } from "../health/SelfCheck.ts"
+import { textOf } from "../logging/FactText.ts"
 import { type Change, Registry } from "../registry/Registry.ts"
 import { orAbandon } from "../time/Bounded.ts"
 import { SteadyClock } from "../time/SteadyClock.ts"
@@ -101,7 +101,7 @@ const make = Effect.gen(function* () {
     failures++
     failuresInARow++
     if (failuresInARow > 1) return
-    const error = causeText(Cause.squash(cause)).slice(0, longestErrorText)
+    const error = textOf(Cause.squash(cause)).slice(0, longestErrorText)
     yield* Effect.annotateLogs(Effect.logWarning("failed to keep what is known"), { error, pending: backlog.size })
   })
 

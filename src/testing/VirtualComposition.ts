@@ -4,7 +4,7 @@
  */
 import { Clock, Context, Effect, Layer, Random } from "effect"
 import type { Announcer } from "../announcing/Announcer.ts"
-import { believing, keeping, listening, speaking } from "../Composition.ts"
+import { believing, keeping, listening, speaking, telling } from "../Composition.ts"
 import { Settings, type SettingsShape } from "../config/Settings.ts"
 import type { DirectorySync } from "../directory/DirectorySync.ts"
 import type { Gossip } from "../gossip/Gossip.ts"
@@ -13,6 +13,7 @@ import { databaseCheckName } from "../health/DatabaseCheck.ts"
 import { Readiness } from "../health/Readiness.ts"
 import * as ReadinessChecks from "../health/ReadinessChecks.ts"
 import type { SelfCheck } from "../health/SelfCheck.ts"
+import type { Servers } from "../library/Servers.ts"
 import type { Intake } from "../registry/Intake.ts"
 import type { OwnWords } from "../registry/OwnWords.ts"
 import type { Registry } from "../registry/Registry.ts"
@@ -31,6 +32,7 @@ export type VirtualServices =
   | Readiness
   | Registry
   | SelfCheck
+  | Servers
   | Settings
   | Streams
   | Tally
@@ -54,6 +56,7 @@ const readiness = (check: Effect.Effect<void, unknown>) =>
 
 export const layer = (given: Given) =>
   speaking.pipe(
+    Layer.provideMerge(telling),
     Layer.provideMerge(listening),
     Layer.provide(given.kept === undefined ? Layer.empty : keeping.pipe(Layer.provide(given.kept))),
     Layer.provideMerge(believing),

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Cause, Effect, Exit, Fiber, Option } from "effect"
+import { Cause, Effect, Exit, Fiber, Metric, Option } from "effect"
 import { TestClock } from "effect/testing"
 import { Capabilities } from "../../src/announcing/Capabilities.ts"
 import { PublishRefused } from "../../src/gossip/Gossip.ts"
@@ -409,5 +409,27 @@ describe("the log of what a server says", () => {
         { level: "Warn", facts: { error: "postgres: failed: a bug", duration_ms: 0 } }
       ])
     })
+  )
+
+  it.effect("S24 counts what came of each publish", () =>
+    Effect.gen(function* () {
+      const gossip = RecordingGossip.make()
+      const refusal = new PublishRefused({ topic: announceTopic, reason: "failed", cause: new Error("stream reset") })
+      gossip.instead.push(undefined, undefined, Effect.fail(refusal), Effect.die(new Error("a bug")), Effect.never)
+      yield* AnnouncingServer.start({ settings: VirtualSettings.make({ serviceAnnouncement: "24 hours" }), gossip })
+      yield* TestClock.adjust("20 minutes")
+      gossip.desert()
+      yield* TestClock.adjust("10 minutes")
+      const counted = (yield* Metric.snapshot).flatMap(({ attributes, id, state }) =>
+        id === "ricochet_publishes_total" ? [{ ...attributes, ...state }] : []
+      )
+      const of = (topic: string, outcome: string, count: number) => ({ topic, outcome, count, incremental: true })
+      assert.deepStrictEqual(counted, [
+        of("announce", "sent", 1),
+        of("heartbeat", "sent", 2),
+        of("heartbeat", "failed", 3),
+        of("heartbeat", "no-topic-peers", 2)
+      ])
+    }).pipe(Effect.provideService(Metric.MetricRegistry, new Map()))
   )
 })

@@ -60,9 +60,10 @@ const breachOf = (bytes: Uint8Array, kind: Kind, outcome: Result.Result<Known, R
   const decoded = decode(bytes, kind)
   const expected = Oracle.read(bytes, kind)
   if (Result.isFailure(decoded)) {
-    if (expected !== undefined) return `refused what keeps R3 and R4: ${decoded.failure.message}`
+    if (typeof expected !== "string") return `refused what keeps R3, R4 and R5: ${decoded.failure.message}`
     if (decoded.failure.verdict !== "reject") return `not rejected: ${decoded.failure.message}`
-  } else if (!isDeepStrictEqual(decoded.success, expected)) return "accepted what breaks R3 or R4, or read it otherwise"
+  } else if (!isDeepStrictEqual(decoded.success, expected))
+    return "accepted what breaks R3, R4 or R5, or read it otherwise"
   if (Result.isFailure(outcome))
     return outcome.failure.detail.length > 200 ? "a detail of more than 200 characters" : undefined
   const message = kind === "announcement" ? outcome.success.announcement?.message : outcome.success.heartbeat?.message

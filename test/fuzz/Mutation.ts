@@ -1,8 +1,23 @@
 /** Valid messages, and what becomes of them when bytes, keys and values are changed at random. */
+import { bases } from "multiformats/basics"
+import { CID } from "multiformats/cid"
 import type { Random } from "../registry/Random.ts"
 
 const alice = "12D3KooWK99VoVxNE7XzyBwXEzW7xhK7Gpv85r9F3V3fyKSUKPH5"
 const aliceAsCid = "bafzaajaiaejcbcui4poxicprsx6vfwznhs5f24wkm4e36hmucin7g5eiag2a6324"
+/** Alice as a CID in every base that Go reads. */
+export const spellings: ReadonlySet<string> = new Set(
+  Object.values(bases)
+    .filter(({ name }) => !["identity", "base2", "base8", "base10", "base32z"].includes(name))
+    .map((base) => base.encode(CID.parse(aliceAsCid).bytes))
+)
+/** And in those that it does not read, as a CID of another kind, and under the hash of a key. */
+const aliceOtherwise = [
+  ...spellings,
+  ...[bases.base2, bases.base8, bases.base10, bases.base32z].map((base) => base.encode(CID.parse(aliceAsCid).bytes)),
+  CID.createV1(0x70, CID.parse(aliceAsCid).multihash).toString(),
+  "QmdfTbBqBPQ7VNxZEYEj14VmRuZBkqFbiwReogJgS1zR1n"
+]
 const bob = "12D3KooWJWoaqZhDaoEFshF7Rh1bpY9ohihFhzcW6d69Lr2NASuq"
 
 /** Keys and the literals of their values, as a message in the field has them. */
@@ -10,7 +25,7 @@ type Members = Array<[key: string, literal: string]>
 
 const valid = (choose: Random, kind: "announcement" | "heartbeat"): Members => {
   const own: Members = [
-    ["server_id", JSON.stringify(choose.of([alice, bob, aliceAsCid]))],
+    ["server_id", JSON.stringify(choose.of([alice, alice, bob, aliceAsCid, choose.of(aliceOtherwise)]))],
     ["healthy", choose.of(["true", "false"])],
     ["uptime_score", choose.of(["0", "1", "0.9965277777777778", "1e-7"])],
     ["timestamp", JSON.stringify(choose.of(times))]
@@ -45,6 +60,13 @@ const hostile = [
   "1e309",
   "-1",
   "1.0000001",
+  "5e-1",
+  "1E0",
+  "1e-400",
+  "0.1e1",
+  "-0.0",
+  "5e4",
+  "9223372036854775808",
   "55223.0",
   "65536",
   "01",
@@ -66,6 +88,15 @@ const hostile = [
   "NaN",
   '"2026-02-30T00:00:00Z"',
   '"2026-11-30T24:00:00Z"',
+  '"2026-11-30T19:14:60Z"',
+  '"2026-11-30T19:14:03,5Z"',
+  '"2026-11-30T9:14:03Z"',
+  '"2026-11-30T19:14:03.Z"',
+  '"2026-11-30T19:14:03-23:59"',
+  '"2026-11-30T19:14:03+14:60"',
+  '"2026-11-30T19:14:03\\u005a"',
+  '"0000-01-01T00:00:00Z"',
+  '"9999-12-31T23:59:59.999999999-23:59"',
   '"2026-11-30t19:14:03z"',
   '"1790000000"',
   '"2026-11-30T19:14:03.1234567890Z"',
@@ -99,7 +130,7 @@ const grown = (choose: Random): string => {
 const mutateMembers = (members: Members, choose: Random): void => {
   const member = choose.of(members)
   const another = choose.of(members)
-  switch (choose.below(9)) {
+  switch (choose.below(10)) {
     case 0:
       member[1] = choose.of(hostile)
       return
@@ -126,6 +157,10 @@ const mutateMembers = (members: Members, choose: Random): void => {
       return
     case 7:
       member[1] = another[1]
+      return
+    case 8:
+      // The same text, spelt otherwise.
+      member[1] = member[1].replace(/[-a-z0-9]/i, (one) => `\\u00${one.charCodeAt(0).toString(16)}`)
       return
     default:
       // Many keys, up to the size of a payload.

@@ -1,15 +1,44 @@
 /**
- * What a payload says by R3 and R4, worked out a second time by other means: tokens by one regular expression, recursion,
- * JavaScript's own parser and calendar. It shares nothing with Wire but the peer ID.
+ * What a payload says by R3, R4 and R5, or which of them refuses it, worked out a second time by other means: tokens by
+ * one regular expression, recursion, JavaScript's own parser and calendar. It shares nothing with Wire but the peer ID.
  */
 import { Result } from "effect"
 import { parse as parsePeerId } from "../../src/identity/PeerId.ts"
 import type { Announcement } from "../../src/registry/Announcement.ts"
 import type { Heartbeat } from "../../src/registry/Heartbeat.ts"
+import { spellings } from "./Mutation.ts"
 
-class Refused extends Error {}
-const refuseUnless: (claim: boolean) => asserts claim = (claim) => {
-  if (!claim) throw new Refused()
+/**
+ * Why a payload is refused. `no JSON object` and `kind` are what a reader in any language refuses; the others are rulings
+ * of this project, which readers in the field do not know.
+ */
+export type Breach =
+  | "no JSON object"
+  | "kind"
+  | "R3 a key given twice"
+  | "R3 a known key in another case"
+  | "R3 null"
+  | "R3 range"
+  | "R3 RFC 3339"
+  | "R3 more than 9 fraction digits"
+  | "R4 bytes"
+  | "R4 depth"
+  | "R4 characters"
+  | "R4 items"
+  | "R4 peer ID"
+  | "R5 text"
+  | "wire.md UTF-8"
+
+class Refused extends Error {
+  readonly breach: Breach
+  constructor(breach: Breach) {
+    super(breach)
+    this.breach = breach
+  }
+}
+
+const refuseUnless: (claim: boolean, breach: Breach) => asserts claim = (claim, breach) => {
+  if (!claim) throw new Refused(breach)
 }
 
 interface Item {
@@ -29,13 +58,14 @@ const membersOf = (text: string): ReadonlyArray<readonly [string, Item]> => {
   }
   const take = (): string => {
     const found = peek()
-    refuseUnless(found !== undefined)
+    refuseUnless(found !== undefined, "no JSON object")
     at = token.lastIndex
     return found
   }
   const string = (source: string): string => {
     const value: unknown = source.startsWith('"') ? JSON.parse(source) : undefined
-    refuseUnless(typeof value === "string" && [...value].length <= 256)
+    refuseUnless(typeof value === "string", "no JSON object")
+    refuseUnless([...value].length <= 256, "R4 characters")
     return value
   }
   const object = (depth: number): ReadonlyArray<readonly [string, Item]> => {
@@ -44,10 +74,10 @@ const membersOf = (text: string): ReadonlyArray<readonly [string, Item]> => {
     else
       do {
         const key = string(take())
-        refuseUnless(take() === ":")
+        refuseUnless(take() === ":", "no JSON object")
         members.push([key, item(depth)])
       } while (continues("}"))
-    refuseUnless(new Set(members.map(([key]) => key)).size === members.length)
+    refuseUnless(new Set(members.map(([key]) => key)).size === members.length, "R3 a key given twice")
     return members
   }
   const list = (depth: number): ReadonlyArray<unknown> => {
@@ -56,36 +86,45 @@ const membersOf = (text: string): ReadonlyArray<readonly [string, Item]> => {
     else
       do items.push(item(depth).value)
       while (continues("]"))
-    refuseUnless(items.length <= 64)
+    refuseUnless(items.length <= 64, "R4 items")
     return items
   }
   const continues = (end: string): boolean => {
     const next = take()
-    refuseUnless(next === "," || next === end)
+    refuseUnless(next === "," || next === end, "no JSON object")
     return next === ","
   }
   const item = (depth: number): Item => {
     const source = take()
-    refuseUnless(!/^[}\],:]/.test(source) && (depth < 8 || !/^[{[]/.test(source)))
+    refuseUnless(!/^[}\],:]/.test(source), "no JSON object")
+    refuseUnless(depth < 8 || !/^[{[]/.test(source), "R4 depth")
     if (source === "{") return { source, value: Object.fromEntries(object(depth + 1)) }
     if (source === "[") return { source, value: list(depth + 1) }
     return { source, value: source.startsWith('"') ? string(source) : JSON.parse(source) }
   }
-  refuseUnless(take() === "{")
+  refuseUnless(take() === "{", "no JSON object")
   const members = object(1)
-  refuseUnless(/^[ \t\n\r]*$/.test(text.slice(at)))
+  refuseUnless(/^[ \t\n\r]*$/.test(text.slice(at)), "no JSON object")
   return members
 }
 
 const printable = (value: unknown): string => {
-  refuseUnless(typeof value === "string" && !/[\p{Cc}\p{Cs}]/u.test(value))
+  refuseUnless(value !== null, "R3 null")
+  refuseUnless(typeof value === "string", "kind")
+  refuseUnless(!/[\p{Cc}\p{Cs}]/u.test(value), "R5 text")
   return value
 }
 
-const nanosOf = (value: unknown): bigint => {
-  refuseUnless(typeof value === "string")
-  const found = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?(Z|[+-](\d\d):(\d\d))$/.exec(value)
-  refuseUnless(found !== null)
+const nanosOf = (item: Item | undefined): bigint => {
+  if (item === undefined) return -62_135_596_800_000_000_000n
+  refuseUnless(item.value !== null, "R3 null")
+  // Go reads a time between its quotes as it is written: one that is spelt with escapes is none.
+  refuseUnless(typeof item.value === "string" && item.source === JSON.stringify(item.value), "kind")
+  // What Go takes for a time, and then what one is.
+  const loose = /^\d{4}-\d\d-\d\dT\d{1,2}:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-](\d\d):(\d\d))$/.exec(item.value)
+  refuseUnless(loose !== null && Number(loose[1] ?? 0) <= 24 && Number(loose[2] ?? 0) <= 60, "kind")
+  const found = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:\.(\d+))?(Z|[+-](\d\d):(\d\d))$/.exec(item.value)
+  refuseUnless(found !== null && Number(found[9] ?? 0) <= 23 && Number(found[10] ?? 0) <= 59, "R3 RFC 3339")
   const [, year, month, day, hour, minute, second, fraction = "", zone = "Z", zoneHour = "0", zoneMinute = "0"] = found
   const parts = [year, month, day, hour, minute, second].map(Number)
   const date = new Date(0)
@@ -99,10 +138,14 @@ const nanosOf = (value: unknown): bigint => {
     date.getUTCMinutes(),
     date.getUTCSeconds()
   ]
-  refuseUnless(back.join() === parts.join() && Number(zoneHour) <= 23 && Number(zoneMinute) <= 59)
+  refuseUnless(back.join() === parts.join(), "kind")
+  refuseUnless(fraction.length <= 9, "R3 more than 9 fraction digits")
   const zoneMinutes = (zone.startsWith("-") ? -1 : 1) * (Number(zoneHour) * 60 + Number(zoneMinute))
   return BigInt(date.getTime() - zoneMinutes * 60_000) * 1_000_000n + BigInt(fraction.padEnd(9, "0"))
 }
+
+/** Text that begins as a CID does, which readers in the field take in more spellings than one. */
+const isLooseCid = (text: string): boolean => /^[0fFbBcCvVtTkKzZmMuU🚀]/u.test(text) && !spellings.has(text)
 
 const heartbeatKeys = ["server_id", "healthy", "uptime_score", "timestamp"]
 const announcementKeys = [
@@ -115,43 +158,56 @@ const announcementKeys = [
   "port"
 ]
 
-/** The message that these bytes are, or nothing where R3 or R4 refuse them. */
-export const read = (bytes: Uint8Array, kind: "announcement" | "heartbeat"): Announcement | Heartbeat | undefined => {
+/** The message that these bytes are, or why they are none. */
+export const read = (bytes: Uint8Array, kind: "announcement" | "heartbeat"): Announcement | Heartbeat | Breach => {
   try {
     return message(bytes, kind)
   } catch (error) {
-    if (error instanceof Refused || error instanceof TypeError) return undefined
+    if (error instanceof Refused) return error.breach
     throw error
   }
 }
 
+const utf8 = (bytes: Uint8Array): string => {
+  const text = new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes)
+  // What is no UTF-8 comes back as other bytes.
+  refuseUnless(Buffer.from(text).equals(bytes), "wire.md UTF-8")
+  return text
+}
+
 const message = (bytes: Uint8Array, kind: "announcement" | "heartbeat"): Announcement | Heartbeat => {
-  refuseUnless(bytes.length <= 8_192)
-  const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes)
-  const members = membersOf(text)
+  refuseUnless(bytes.length <= 8_192, "R4 bytes")
+  const members = membersOf(utf8(bytes))
   const known = kind === "announcement" ? announcementKeys : heartbeatKeys
   for (const [key] of members) {
     const folded = known.find((name) => new RegExp(`^${name}$`, "iu").test(key))
-    refuseUnless(folded === undefined || folded === key)
+    refuseUnless(folded === undefined || folded === key, "R3 a known key in another case")
   }
   const found = new Map(members)
   const value = (key: string, instead: unknown) => (found.has(key) ? found.get(key)?.value : instead)
   const list = (key: string) => {
     const items = value(key, null) ?? []
-    refuseUnless(Array.isArray(items))
+    refuseUnless(Array.isArray(items), "kind")
     return items.map(printable)
   }
-  const id = parsePeerId(printable(value("server_id", "")))
+  const text = printable(value("server_id", ""))
+  const id = parsePeerId(text)
+  refuseUnless(Result.isSuccess(id) || !isLooseCid(text), "R4 peer ID")
+  refuseUnless(Result.isSuccess(id), "kind")
   const healthy = value("healthy", true)
+  refuseUnless(healthy !== null, "R3 null")
+  refuseUnless(typeof healthy === "boolean", "kind")
   const score = value("uptime_score", 0)
-  refuseUnless(Result.isSuccess(id) && typeof healthy === "boolean")
-  refuseUnless(typeof score === "number" && score >= 0 && score <= 1)
-  const timestamp = nanosOf(value("timestamp", "0001-01-01T00:00:00Z"))
+  refuseUnless(score !== null, "R3 null")
+  refuseUnless(typeof score === "number", "kind")
+  refuseUnless(score >= 0 && score <= 1, "R3 range")
+  const timestamp = nanosOf(found.get("timestamp"))
   const heartbeat = { serverId: id.success, healthy, uptimeScore: score + 0, timestamp }
   if (kind === "heartbeat") return heartbeat
-  const port = found.get("port")
-  refuseUnless(port === undefined || (/^-?\d+$/.test(port.source) && Number(port.source) >= 0))
-  refuseUnless(Number(port?.source ?? 0) <= 65_535)
+  const port = found.get("port")?.source ?? "0"
+  refuseUnless(port !== "null", "R3 null")
+  refuseUnless(/^-?\d+$/.test(port), "kind")
+  refuseUnless(Number(port) >= 0 && Number(port) <= 65_535, "R3 range")
   return {
     ...heartbeat,
     capabilities: list("capabilities"),
@@ -159,6 +215,6 @@ const message = (bytes: Uint8Array, kind: "announcement" | "heartbeat"): Announc
     retentionPolicy: printable(value("retention_policy", "")),
     region: printable(value("region", "")) || "default",
     regions: list("regions"),
-    port: Number(port?.source ?? 0) + 0
+    port: Number(port) + 0
   }
 }

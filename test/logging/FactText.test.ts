@@ -52,6 +52,11 @@ describe("what went wrong", () => {
     assert.strictEqual(causeText(Cause.fail(error)), "outer: inner: root\\u{a}")
     assert.strictEqual(causeText(Cause.fail(new Error("says root", { cause: "root" }))), "says root")
     assert.strictEqual(causeText(Cause.fail(new TypeError())), "TypeError")
+    assert.strictEqual(causeText(Cause.fail(new TypeError("", { cause: new Error("inner") }))), "inner")
+    assert.strictEqual(
+      causeText(Cause.fail(Object.assign(new AggregateError([], ""), { code: "ECONNREFUSED" }))),
+      "ECONNREFUSED"
+    )
     assert.strictEqual(causeText(Cause.fail("plain")), "plain")
     assert.strictEqual(causeText(Cause.interrupt()), "interrupted")
   })

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
-import { inert, isInert } from "../../src/logging/InertText.ts"
+import { inert, isInert, stringify } from "../../src/logging/InertText.ts"
 
 describe("inert text", () => {
   it("R5 is the text itself where nothing in it acts", () => {
@@ -17,7 +17,7 @@ describe("inert text", () => {
       ["\u2028\u2029", "\\u{2028}\\u{2029}"],
       ["\u202a\u202b\u202c\u202d\u202e", "\\u{202a}\\u{202b}\\u{202c}\\u{202d}\\u{202e}"],
       ["\u2066\u2067\u2068\u2069", "\\u{2066}\\u{2067}\\u{2068}\\u{2069}"],
-      ["\u061c\u200e\u200f", "\\u{61c}\\u{200e}\\u{200f}"],
+      ["\u061c\u200e\u200f\ufeff", "\\u{61c}\\u{200e}\\u{200f}\\u{feff}"],
       ["\ud800a\udc00", "\\u{d800}a\\u{dc00}"],
       ["\u001b[2J\u001b[31m\nlevel=INFO all good", "\\u{1b}[2J\\u{1b}[31m\\u{a}level=INFO all good"]
     ] as const
@@ -38,5 +38,18 @@ describe("inert text", () => {
   it.prop("R5 is inert and bounded whatever the text", [Schema.String], ([text]) => {
     const shown = inert(text, 40)
     return isInert(shown) && shown.length <= 40 && inert(shown, 40) === shown
+  })
+})
+
+describe("inert JSON", () => {
+  it("I09 I10 R5 writes what a terminal obeys as escapes", () =>
+    assert.strictEqual(
+      stringify("\u001b[2J\n\r\u0000\u007f\u009b31m\u2028\u2029\u202e\u2066\ufeff\ud800<b>🚀"),
+      String.raw`"\u001b[2J\n\r\u0000\u007f\u009b31m\u2028\u2029\u202e\u2066\ufeff\ud800<b>🚀"`
+    ))
+
+  it.prop("R5 is inert, and reads back as the same value", [Schema.String], ([text]) => {
+    const json = stringify({ [text]: [text] })
+    return isInert(json) && JSON.parse(json)[text][0] === text
   })
 })

@@ -1,6 +1,7 @@
 /**
  * The tools that some tests need beside Node. Where one is missing, those tests are skipped and say so; where
- * `RICOCHET_REQUIRE` names it (`postgres,go,chromium`), they fail instead, so that a machine that must run them does.
+ * `RICOCHET_REQUIRE` names it (`postgres,go,chromium,promtool,systemd`), they fail instead, so that a machine that must
+ * run them does.
  */
 import { spawnSync } from "node:child_process"
 import { globSync } from "node:fs"
@@ -12,7 +13,11 @@ const present = {
   chromium: () => chromiumPath !== undefined,
   go: () => spawnSync("go", ["version"]).status === 0,
   postgres: () =>
-    spawnSync("initdb", ["--version"]).status === 0 || globSync("/usr/lib/postgresql/*/bin/initdb").length > 0
+    spawnSync("initdb", ["--version"]).status === 0 || globSync("/usr/lib/postgresql/*/bin/initdb").length > 0,
+  promtool: () => spawnSync("promtool", ["--version"]).status === 0,
+  /** Its tools, and a Python to receive what they say; that it runs here is not needed. */
+  systemd: () =>
+    spawnSync("systemd-analyze", ["--version"]).status === 0 && spawnSync("python3", ["--version"]).status === 0
 }
 
 export type Tool = keyof typeof present

@@ -9,7 +9,9 @@ import { available } from "../../src/registry/Query.ts"
 import { Registry } from "../../src/registry/Registry.ts"
 import { Database } from "../../src/storage/Database.ts"
 import { KeptChecks } from "../../src/storage/KeptChecks.ts"
+import * as KeptChecksSql from "../../src/storage/KeptChecksSql.ts"
 import { type KeptServer, KeptServers } from "../../src/storage/KeptServers.ts"
+import * as KeptServersSql from "../../src/storage/KeptServersSql.ts"
 import { migrate, Tables } from "../../src/storage/Migrations.ts"
 import * as Restore from "../../src/storage/Restore.ts"
 import { WriteBehind } from "../../src/storage/WriteBehind.ts"
@@ -42,7 +44,7 @@ let owners = 0
 /** What one server keeps: another for each call unless it is named. */
 const keeping = (owner: PeerId = peerIdOf(`owner-${owners++}`)) => {
   const gossip = Layer.mock(Gossip, { self: owner })
-  return Layer.mergeAll(KeptServers.layer, KeptChecks.layer).pipe(Layer.provide([Tables.layer, gossip]))
+  return Layer.mergeAll(KeptServersSql.layer, KeptChecksSql.layer).pipe(Layer.provide([Tables.layer, gossip]))
 }
 
 export const suite = (name: string, database: Layer.Layer<Database, unknown>) =>

@@ -21,7 +21,8 @@ func verdict(_ []string, in io.Reader, out *lines) error {
 		Verdict string `json:"verdict"`
 		Reason  string `json:"reason,omitempty"`
 		Detail  string `json:"detail,omitempty"`
-		Message any    `json:"message,omitempty"`
+		// What was read; absent where it was accepted and JSON cannot write it, as a time in a zone of 24 hours.
+		Message json.RawMessage `json:"message,omitempty"`
 	}
 	input := bufio.NewReaderSize(in, 1<<20)
 	for {
@@ -47,7 +48,12 @@ func verdict(_ []string, in io.Reader, out *lines) error {
 		case err != nil:
 			out.print(answer{Verdict: "reject", Reason: errMalformed.Error(), Detail: err.Error()})
 		default:
-			out.print(answer{Verdict: "accept", Message: message})
+			said, err := json.Marshal(message)
+			if err != nil {
+				out.print(answer{Verdict: "accept", Detail: err.Error()})
+				continue
+			}
+			out.print(answer{Verdict: "accept", Message: said})
 		}
 	}
 }
