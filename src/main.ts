@@ -7,8 +7,11 @@ import * as Ricochet from "./cli/Ricochet.ts"
 /** Loaded when a server is to run: the other commands answer without it. */
 const server = Layer.unwrap(
   Effect.map(
-    Effect.promise(() => Promise.all([import("./Discovery.ts"), import("./ops/ServiceManager.ts")])),
-    ([discovery, serviceManager]) => serviceManager.layer.pipe(Layer.provide(discovery.layer))
+    Effect.promise(() =>
+      Promise.all([import("./Discovery.ts"), import("./library/Layers.ts"), import("./ops/ServiceManager.ts")])
+    ),
+    ([discovery, { layerGround }, serviceManager]) =>
+      serviceManager.layer.pipe(Layer.provide(discovery.layer), Layer.provide(layerGround))
   )
 )
 

@@ -20,7 +20,7 @@ export default defineConfig({
         root,
         test: {
           name: "stories",
-          include: ["test/{gossip,announcing,directory,stories}/**/*.test.ts"],
+          include: ["test/{gossip,announcing,directory,stories}/**/*.test.ts", "test/attack/*.test.ts"],
           testTimeout: 20_000
         }
       },
@@ -28,7 +28,7 @@ export default defineConfig({
         root,
         test: {
           name: "wires",
-          include: ["test/{wires,storage,process,browser,interop,deploy}/**/*.test.ts"],
+          include: ["test/{wires,storage,process,browser,interop,deploy}/**/*.test.ts", "test/attack/wires/*.test.ts"],
           testTimeout: 60_000,
           hookTimeout: 60_000,
           maxWorkers: 2

@@ -9,7 +9,7 @@ import { keyAt, sectionOf } from "../config/Keys.ts"
 import type { Effective } from "../config/Resolve.ts"
 import { inert } from "../logging/InertText.ts"
 import * as Logging from "../logging/Logging.ts"
-import { configuration } from "./ServerFlags.ts"
+import { configuration, serverFlags } from "./ServerFlags.ts"
 
 /** The file, each setting with its unit and its source beside it. */
 export const render = ({ sources, settings, file }: Loaded): string => {
@@ -47,10 +47,11 @@ export const configCommand = Command.make(
       ),
       Flag.withDefault(false),
       Flag.withoutNegation
-    )
+    ),
+    ...serverFlags
   },
-  Effect.fn("config")(function* ({ check }) {
-    const loaded = yield* configuration
+  Effect.fn("config")(function* ({ check, settings }) {
+    const loaded = yield* configuration({ settings })
     for (const { message, facts } of loaded.warnings) {
       yield* Effect.logWarning(message).pipe(Effect.annotateLogs(facts))
     }

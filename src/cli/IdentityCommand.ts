@@ -4,7 +4,7 @@ import { Command, Flag } from "effect/cli"
 import { Settings } from "../config/Settings.ts"
 import * as Identity from "../identity/Identity.ts"
 import * as Logging from "../logging/Logging.ts"
-import { configuration } from "./ServerFlags.ts"
+import { configuration, serverFlags } from "./ServerFlags.ts"
 
 /** There is no key yet, and none was to be made. */
 export class NoIdentity extends Schema.TaggedError<NoIdentity>()("NoIdentity", { dataDirectory: Schema.String }) {
@@ -21,10 +21,11 @@ export const identityCommand = Command.make(
       Flag.withDescription("Create a key in the data directory where there is none."),
       Flag.withDefault(false),
       Flag.withoutNegation
-    )
+    ),
+    ...serverFlags
   },
-  Effect.fn("identity")(function* ({ create }) {
-    const { settings } = yield* configuration
+  Effect.fn("identity")(function* ({ create, ...given }) {
+    const { settings } = yield* configuration(given)
     const identity = yield* Effect.gen(function* () {
       const found = yield* Identity.find
       if (Option.isSome(found)) return found.value

@@ -54,12 +54,18 @@ export const supervised =
 const isBug = (cause: Cause.Cause<unknown>): boolean =>
   cause.reasons.some(Cause.isDieReason) || Cause.squash(cause) instanceof UnhandledFailure
 
+/** The answer was printed, and it is no: not listed, not ready, not well. Nothing more is said. Exit code 3. */
+export class AnswerIsNo extends Schema.TaggedError<AnswerIsNo>()("AnswerIsNo", {}) {
+  readonly exitCode = 3
+}
+
 /** What the process says and returns at its end. */
 const conclude = (exit: Exit.Exit<unknown, unknown>): number => {
   if (Exit.isSuccess(exit) || Cause.hasInterruptsOnly(exit.cause)) return 0
   const error = Cause.squash(exit.cause)
   // The command line has told its own errors already, where they happened.
   if (CliError.isCliError(error)) return 2
+  if (error instanceof AnswerIsNo) return error.exitCode
   const text = exit.cause.reasons.some(Cause.isDieReason) ? causeText(exit.cause) : textOf(error)
   process.stderr.write(
     `ricochet: ${text
@@ -70,6 +76,15 @@ const conclude = (exit: Exit.Exit<unknown, unknown>): number => {
   const code = typeof error === "object" && error !== null && "exitCode" in error ? error.exitCode : undefined
   return typeof code === "number" ? code : 1
 }
+
+/** Ends when whoever read standard output has gone. For a program that does nothing but write to it. */
+export const outputClosed: Effect.Effect<void> = Effect.callback((resume) => {
+  const close = (error: NodeJS.ErrnoException) => {
+    if (error.code === "EPIPE") resume(Effect.void)
+  }
+  process.stdout.on("error", close)
+  return Effect.sync(() => process.stdout.off("error", close))
+})
 
 /** A terminal sends Ctrl-C to all its processes, and npm hands it on once more: both are one. */
 const isEcho = (sinceFirstMillis: number) => process.stdin.isTTY === true && sinceFirstMillis < 100
@@ -91,7 +106,9 @@ export const run = (program: Effect.Effect<unknown, unknown>): void => {
   process.on("SIGINT", onSignal).on("SIGTERM", onSignal)
 
   // Whoever read the output has gone; what is left to do does not depend on that.
-  process.stdout.on("error", (error: NodeJS.ErrnoException) => {
-    if (error.code !== "EPIPE") throw error
-  })
+  for (const output of [process.stdout, process.stderr]) {
+    output.on("error", (error: NodeJS.ErrnoException) => {
+      if (error.code !== "EPIPE") throw error
+    })
+  }
 }

@@ -10,6 +10,7 @@ import { configCommand } from "./ConfigCommand.ts"
 import { identityCommand } from "./IdentityCommand.ts"
 import { serve, serveCommand } from "./ServeCommand.ts"
 import { configurationOf, ricochet } from "./ServerFlags.ts"
+import { servicesCommand } from "./ServicesCommand.ts"
 
 const flagNames = [
   ...paths.flatMap((path) => keyAt(path).flag ?? []),
@@ -65,7 +66,7 @@ export const run = <E>(server: Layer.Layer<never, E, Settings>, argv: ReadonlyAr
   ricochet.pipe(
     Command.withDescription("A Ricochet server's service discovery"),
     Command.withHandler((flags) => Effect.flatMap(configurationOf(flags), (loaded) => serve(server, loaded))),
-    Command.withSubcommands([serveCommand(server), configCommand, identityCommand]),
+    Command.withSubcommands([serveCommand(server), servicesCommand, configCommand, identityCommand]),
     (command) => Command.runWith(command, { version })(argv),
     Effect.provide(Layer.merge(layerPresenter, layerFlags))
   )

@@ -5,7 +5,7 @@ import type { Loaded } from "../config/Configuration.ts"
 import { Settings } from "../config/Settings.ts"
 import * as Logging from "../logging/Logging.ts"
 import { supervised } from "./Process.ts"
-import { configuration } from "./ServerFlags.ts"
+import { configuration, serverFlags } from "./ServerFlags.ts"
 
 /** Loaded when a server is to run: the other commands answer without it. */
 const telemetry = Layer.unwrap(
@@ -35,6 +35,6 @@ export const serve = Effect.fnUntraced(function* <E>(server: Layer.Layer<never, 
 })
 
 export const serveCommand = <E>(server: Layer.Layer<never, E, Settings>) =>
-  Command.make("serve", {}, () => Effect.flatMap(configuration, (loaded) => serve(server, loaded))).pipe(
-    Command.withDescription("Run the server; the same as no command at all")
-  )
+  Command.make("serve", serverFlags, (given) =>
+    Effect.flatMap(configuration(given), (loaded) => serve(server, loaded))
+  ).pipe(Command.withDescription("Run the server; the same as no command at all"))

@@ -1,6 +1,7 @@
 /**
- * The flags that every command takes, made from the table of settings, and the command that carries them. Their values
- * are read where those of the file are, so that one message tells everything that is wrong.
+ * The flags that say what a server is like, made from the table of settings, and the command that carries them. Every
+ * command takes those that say where a server is. Their values are read where those of the file are, so that one
+ * message tells everything that is wrong.
  */
 import { Effect, Option } from "effect"
 import { Command, Flag } from "effect/cli"
@@ -20,17 +21,23 @@ const settingFlag = (path: Path, name: string) => {
   )
 }
 
-const settings: Readonly<Record<string, Flag.Flag<ReadonlyArray<string>>>> = Object.fromEntries(
-  paths.flatMap((path) => {
-    const { flag } = keyAt(path)
-    return flag === undefined ? [] : [[path, settingFlag(path, flag)]]
-  })
-)
+type SettingFlags = Readonly<Record<string, Flag.Flag<ReadonlyArray<string>>>>
+
+const settingFlags = (chosen: ReadonlyArray<Path>): SettingFlags =>
+  Object.fromEntries(
+    chosen.flatMap((path) => {
+      const { flag } = keyAt(path)
+      return flag === undefined ? [] : [[path, settingFlag(path, flag)]]
+    })
+  )
 
 const preset = (name: Preset, doc: string) =>
   Flag.Boolean(name).pipe(Flag.withDescription(doc), Flag.withDefault(false), Flag.withoutNegation)
 
-const flags = {
+/** Settings that also those commands read which only ask a server. */
+const settingsOfAll: ReadonlyArray<Path> = ["ops.port"]
+
+const sharedFlags = {
   development: preset("development", "Settings for trying it out: short intervals, mDNS, debug log."),
   production: preset("production", "Settings for servers with room: larger storage budget and pool."),
   config: Flag.String("config").pipe(
@@ -38,22 +45,32 @@ const flags = {
     Flag.withDescription("Configuration file. Default /etc/ricochet/config.yaml where it exists."),
     Flag.optional
   ),
-  settings
+  whereabouts: settingFlags(settingsOfAll)
 }
 
+/** The flags of a command that reads the whole configuration of a server. */
+export const serverFlags = { settings: settingFlags(paths.filter((path) => !settingsOfAll.includes(path))) }
+
+/** The flag of a command that asks where a server keeps its files. */
+export const dataDirectoryFlag = { settings: settingFlags(["storage.data_directory"]) }
+
 /** `ricochet` with the flags of the server, before it does anything. */
-export const ricochet = Command.make("ricochet").pipe(Command.withSharedFlags(flags))
+export const ricochet = Command.make("ricochet", serverFlags).pipe(Command.withSharedFlags(sharedFlags))
+
+type Shared = Command.Command.Config.Infer<typeof sharedFlags>
+type Given = Command.Command.Config.Infer<typeof serverFlags>
 
 /** The configuration that file, environment and these flags make. */
-export const configurationOf = (given: Command.Command.Config.Infer<typeof flags>) =>
+export const configurationOf = (given: Shared & Given) =>
   Configuration.load({
     flags: {
       presets: (["development", "production"] as const).filter((name) => given[name]),
       config: Option.getOrUndefined(given.config),
-      values: given.settings
+      values: { ...given.whereabouts, ...given.settings }
     },
     environment: process.env
   })
 
-/** The same, for a command below `ricochet`. */
-export const configuration = Effect.flatMap(ricochet, configurationOf)
+/** The same, for a command below `ricochet` with what it was given itself. */
+export const configuration = ({ settings }: Given = { settings: {} }) =>
+  Effect.flatMap(ricochet, (shared) => configurationOf({ ...shared, settings }))

@@ -6,11 +6,11 @@ import { homedir } from "node:os"
 import { type Duration, Effect, type Redacted, Result } from "effect"
 import { inert } from "../logging/InertText.ts"
 import * as ConfigFile from "./ConfigFile.ts"
-import { type ConfigurationProblems, Problem } from "./ConfigurationProblems.ts"
+import { type ConfigurationProblems, nearestPath, Problem } from "./ConfigurationProblems.ts"
 import { bare, type Entry, type Warning } from "./Entry.ts"
 import * as Environment from "./Environment.ts"
 import * as FileText from "./FileText.ts"
-import { keyAt, type Path, paths, type Values } from "./Keys.ts"
+import { isPath, keyAt, type Path, paths, type Values } from "./Keys.ts"
 import type { Raw } from "./Kind.ts"
 import { type Effective, type Preset, type Resolved, resolve } from "./Resolve.ts"
 import type { SettingsShape } from "./Settings.ts"
@@ -79,7 +79,14 @@ type Given<A> = A extends Duration.Duration
       ? ReadonlyArray<string>
       : A
 
-export type GivenValues = { readonly [P in Path]?: Given<NonNullable<Values[P]>> }
+export type GivenValues = { readonly [P in Path]?: Given<NonNullable<Values[P]>> | undefined }
+
+/** Values by their path, as entries of the program that gives them. */
+export const entriesOf = (values: GivenValues): ReadonlyArray<Entry> =>
+  paths.flatMap((path): ReadonlyArray<Entry> => {
+    const value: unknown = values[path]
+    return value === undefined ? [] : [{ path, raw: rawOf(value), from: "program", source: "program" }]
+  })
 
 /**
  * The settings for a program that composes the server itself: defaults, a preset, and values by their path in the
@@ -90,12 +97,14 @@ export const fromValues = (
   values: GivenValues,
   preset?: Preset
 ): Result.Result<SettingsShape, ConfigurationProblems> => {
-  const entries = paths.flatMap((path): ReadonlyArray<Entry> => {
-    const value: unknown = values[path]
-    return value === undefined ? [] : [{ path, raw: rawOf(value), from: "program", source: "program" }]
-  })
+  const problems = Object.keys(values)
+    .filter((path) => !isPath(path))
+    .map((path) => {
+      const nearest = nearestPath(path, paths)
+      return new Problem({ from: "program", source: "program", path: inert(path, 100), found: "unknown key", nearest })
+    })
   return Result.map(
-    resolve({ preset, entries, seedHex: undefined, home: homedir(), problems: [] }),
+    resolve({ preset, entries: entriesOf(values), seedHex: undefined, home: homedir(), problems }),
     ({ settings }) => settings
   )
 }

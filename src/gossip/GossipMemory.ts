@@ -128,7 +128,7 @@ export const make = Effect.fnUntraced(function* (options: { readonly seed?: stri
     let recipients = 0
     for (const [place, peer] of node.present[envelope.topic]) {
       const receiver = nodes.get(place)
-      if (receiver === undefined || peer === neighbour || peer === envelope.from) continue
+      if (receiver === undefined || peer === neighbour) continue
       // A sender that has left since is heard out; a link that was cut swallows what was on it.
       const arrive = Effect.suspend(() =>
         links.isOpen(node.place, place) && nodes.get(place) === receiver

@@ -3,6 +3,7 @@
  * lines go.
  */
 import { Cause, type Logger, Predicate } from "effect"
+import { type Colour, painter } from "./Colours.ts"
 import { causeText, type Fact, factOf, textOf } from "./FactText.ts"
 import { inert } from "./InertText.ts"
 
@@ -26,26 +27,24 @@ const factsOf = ({ annotations, cause }: LogEvent): ReadonlyArray<readonly [stri
 
 const reserved = new Set(["time", "level", "msg"])
 
-/** `{"time":…,"level":"INFO","msg":…,…}`. A fact named like one of the three first gets an underscore. */
-export const json = (event: LogEvent): string =>
-  JSON.stringify(
-    Object.fromEntries([
-      ["time", event.date.toISOString()],
-      ["level", event.level.toUpperCase()],
-      ["msg", messageOf(event.message)],
-      ...factsOf(event).map(([name, fact]) => [reserved.has(name) ? `${name}_` : name, fact])
-    ])
-  )
+/** The event as facts by name: `time`, `level` and `msg` first. A fact named like one of these gets an underscore. */
+export const record = (event: LogEvent): Readonly<Record<string, Fact>> =>
+  Object.fromEntries([
+    ["time", event.date.toISOString()],
+    ["level", event.level.toUpperCase()],
+    ["msg", messageOf(event.message)],
+    ...factsOf(event).map(([name, fact]) => [reserved.has(name) ? `${name}_` : name, fact])
+  ])
 
-const ansi = { dim: "\u001b[2m", red: "\u001b[31m", yellow: "\u001b[33m", green: "\u001b[32m", blue: "\u001b[34m" }
-const reset = "\u001b[0m"
+/** `{"time":…,"level":"INFO","msg":…,…}`. */
+export const json = (event: LogEvent): string => JSON.stringify(record(event))
 
-const colourOf: Readonly<Record<string, string>> = {
-  DEBUG: ansi.blue,
-  INFO: ansi.green,
-  WARN: ansi.yellow,
-  ERROR: ansi.red,
-  FATAL: ansi.red
+const colourOf: Readonly<Record<string, Colour>> = {
+  DEBUG: "blue",
+  INFO: "green",
+  WARN: "yellow",
+  ERROR: "red",
+  FATAL: "red"
 }
 
 const bareWord = /^[^\s"=]+$/u
@@ -57,15 +56,14 @@ const valueText = (fact: Fact): string => {
 
 /** `21:14:03.120 INFO  registry started  region=eu-west`, in the time zone of whoever reads it. */
 export const pretty = (event: LogEvent, options: { readonly colours: boolean }): string => {
-  const paint = (colour: string | undefined, text: string) =>
-    options.colours && colour !== undefined ? `${colour}${text}${reset}` : text
+  const paint = painter(options.colours)
   const { date } = event
   const two = (part: number) => String(part).padStart(2, "0")
   const clock = `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`
   const level = event.level.toUpperCase()
-  const facts = factsOf(event).map(([name, fact]) => `  ${paint(ansi.dim, `${name}=`)}${valueText(fact)}`)
+  const facts = factsOf(event).map(([name, fact]) => `  ${paint("dim", `${name}=`)}${valueText(fact)}`)
   return [
-    paint(ansi.dim, `${clock}.${String(date.getMilliseconds()).padStart(3, "0")}`),
+    paint("dim", `${clock}.${String(date.getMilliseconds()).padStart(3, "0")}`),
     paint(colourOf[level], level.padEnd(5)),
     messageOf(event.message) + facts.join("")
   ].join(" ")

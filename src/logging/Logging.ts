@@ -8,18 +8,25 @@ export interface Terminal {
   readonly isTerminal: boolean
   /** A terminal that shows colours, and nobody who asked for none (`NO_COLOR`). */
   readonly hasColours: boolean
+  /** Characters in a line of the terminal; absent where it does not say, and elsewhere. */
+  readonly columns: number | undefined
 }
 
 export const terminal: Effect.Effect<Terminal> = Effect.sync(() => {
   const isTerminal = process.stdout.isTTY === true
   const isPlain = (process.env.NO_COLOR ?? "") !== "" || process.env.TERM === "dumb"
-  return { isTerminal, hasColours: isTerminal && !isPlain }
+  // A terminal that does not know its size says 0.
+  const columns = process.stdout.columns > 0 ? process.stdout.columns : undefined
+  return { isTerminal, hasColours: isTerminal && !isPlain, columns }
 })
 
 const leastLevel = { debug: "Debug", info: "Info", warn: "Warn", error: "Error" } as const
 
 /** One line an event. */
-export const logger = (format: "pretty" | "json", { hasColours }: Terminal): Logger.Logger<unknown, string> =>
+export const logger = (
+  format: "pretty" | "json",
+  { hasColours }: Pick<Terminal, "hasColours">
+): Logger.Logger<unknown, string> =>
   Logger.make(({ date, logLevel, message, cause, fiber }) => {
     const annotations = fiber.getRef(References.CurrentLogAnnotations)
     const event = { date, level: logLevel, message, cause, annotations }
@@ -40,6 +47,6 @@ export const layer = ({ level, format }: SettingsShape["logging"]): Layer.Layer<
 
 /** For commands whose standard output is their answer: warnings and worse, for people, on standard error. */
 export const layerRemarks: Layer.Layer<never> = Layer.merge(
-  Logger.layer([Logger.withConsoleError(logger("pretty", { isTerminal: false, hasColours: false }))]),
+  Logger.layer([Logger.withConsoleError(logger("pretty", { hasColours: false }))]),
   Layer.succeed(References.MinimumLogLevel, "Warn")
 )

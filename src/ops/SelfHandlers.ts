@@ -1,5 +1,5 @@
 /** `/self`. */
-import { Clock, Effect } from "effect"
+import { Clock, Effect, Option } from "effect"
 import { HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { type BootstrapStatus, Connectivity } from "../gossip/Connectivity.ts"
@@ -44,7 +44,7 @@ export const layer = HttpApiBuilder.group(
     const registry = yield* Registry
     const intake = yield* Intake
     const selfCheck = yield* SelfCheck
-    const database = yield* Database
+    const database = yield* Effect.serviceOption(Database)
     const ownEntry = yield* OwnEntry
     const connectivity = yield* Connectivity
     const surroundings = yield* Surroundings
@@ -61,7 +61,7 @@ export const layer = HttpApiBuilder.group(
         version,
         started: timeText(startedWallMillis),
         uptime_seconds: Math.floor((at.now.steadyMillis - startedSteadyMillis) / 1000),
-        database: database.kind,
+        database: Option.match(database, { onNone: () => "none", onSome: ({ kind }) => kind }),
         self_checks: (yield* selfCheck.history).map(checkView),
         topic_peers: {
           announce: yield* gossip.topicPeers(announceTopic),

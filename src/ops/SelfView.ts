@@ -25,7 +25,9 @@ export const SelfView = Schema.Struct({
   version: Schema.String,
   started: Schema.String.annotate({ description: "RFC 3339, UTC" }),
   uptime_seconds: Schema.Finite,
-  database: Schema.Literals(["postgres", "embedded"]),
+  database: Schema.Literals(["postgres", "embedded", "none"]).annotate({
+    description: "none: an application runs this server without one"
+  }),
   self_checks: Schema.Array(SelfCheckView).annotate({ description: "oldest first, at most 288" }),
   topic_peers: Schema.Struct({
     announce: Schema.Array(Schema.String),

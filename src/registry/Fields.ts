@@ -77,11 +77,10 @@ export class Fields {
   timestamp(key: string): bigint {
     const literal = this.#literal(key)
     if (literal === undefined) return Timestamp.zero
+    if (!literal.startsWith('"')) return this.#refused(key, `${Timestamp.notATimestamp}: ${kindOf(literal)}`, 0n)
     // As it stands between its quotes: servers written in Go read no escapes in a time.
-    const parsed = literal.startsWith('"')
-      ? Timestamp.parse(literal.slice(1, -1))
-      : Result.fail<string>(Timestamp.notATimestamp)
-    return Result.getOrElse(parsed, (problem) => this.#refused(key, `${problem}: ${kindOf(literal)}`, 0n))
+    const text = literal.slice(1, -1)
+    return Result.getOrElse(Timestamp.parse(text), (problem) => this.#refused(key, `${problem}: ${shown(text)}`, 0n))
   }
 
   #literal(key: string): string | undefined {

@@ -18,7 +18,8 @@ import {
   announcementsPerMinute,
   clockVerdictMillis,
   contradictedServers,
-  contradictionsPerHour,
+  contradictionMillis,
+  contradictions,
   heartbeatsPerMinute,
   ratedSigners
 } from "./Limits.ts"
@@ -29,7 +30,7 @@ import * as RateLimit from "./RateLimit.ts"
 import { type Refusal, refuse } from "./Refusal.ts"
 import { type Admission, type Decide, Registry } from "./Registry.ts"
 import { Tally } from "./Tally.ts"
-import { contradicts } from "./Twins.ts"
+import { type Contradiction, contradiction } from "./Twins.ts"
 import * as Unrelayed from "./Unrelayed.ts"
 import { decodeAnnouncement, decodeHeartbeat } from "./Wire.ts"
 
@@ -109,11 +110,12 @@ const make = Effect.gen(function* () {
   const log = yield* IntakeLog.make
   const clocks = OwnClock.empty()
   const rates = { announcement: perMinute(announcementsPerMinute), heartbeat: perMinute(heartbeatsPerMinute) }
-  const contradictions = RateLimit.make({
-    limit: contradictionsPerHour,
-    windowMillis: 3_600_000,
-    maxKeys: contradictedServers
-  })
+  const contradicted = (windowMillis: number) =>
+    RateLimit.make({ limit: contradictions, windowMillis, maxKeys: contradictedServers })
+  const restarts: Readonly<Record<Contradiction, RateLimit.RateLimit>> = {
+    score: contradicted(contradictionMillis.score),
+    description: contradicted(contradictionMillis.description)
+  }
   const unrelayed = Unrelayed.make()
   const returnReaders = new Set<Queue.Queue<PeerId>>()
   let clockLookedAt = Number.NEGATIVE_INFINITY
@@ -177,8 +179,9 @@ const make = Effect.gen(function* () {
     if (isReason && "neighbour" in message) {
       for (const reader of returnReaders) Queue.offerUnsafe(reader, message.neighbour)
     }
-    const isContradiction = isLive && before?.restored === false && contradicts(before, after)
-    if (isContradiction && !contradictions.take(words.serverId, at.steadyMillis)) yield* log.contradictory(message, at)
+    const found = isLive && before?.restored === false ? contradiction(before, after) : undefined
+    const isTwin = found !== undefined && !restarts[found].take(words.serverId, at.steadyMillis)
+    if (isTwin) yield* log.contradictory(message, at)
     if (kind === "announcement") yield* log.discovered(words, message)
   })
 

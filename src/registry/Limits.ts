@@ -61,8 +61,13 @@ export const subscriberBacklog = 1_024
 
 // Twins
 
-/** Times in an hour that a server's words may contradict those before: then it is a restart, above it a twin (R18). */
-export const contradictionsPerHour = 2
+/** Times that a server's words may contradict those before: then it is a restart, above it a twin (R18). */
+export const contradictions = 2
+/**
+ * Within so many milliseconds: an hour of scores, which a heartbeat tells; three of descriptions, for twins that announce
+ * once an hour contradict each other twice in it.
+ */
+export const contradictionMillis = { score: 3_600_000, description: 10_800_000 } as const
 /** Servers whose contradictions are counted at the same time, newest kept. */
 export const contradictedServers = 4_096
 

@@ -9,18 +9,22 @@ import { verdictInForce } from "./Query.ts"
 /** Scores are quotients of small numbers; this is far less than any two of them differ by. */
 const epsilon = 1e-9
 
+/** In what the newest words of a server do not follow from those before. */
+export type Contradiction = "description" | "score"
+
 /**
- * Whether the newest words of `after` do not follow from those of `before`. Either the server describes itself
- * differently, or its score moved as no check can move it: one that passed never lowers it and takes at most half of
- * what is missing to 1, one that failed never raises it and takes at most half of it. Once is a restart with other
+ * How the newest words of `after` do not follow from those of `before`, if they do not. Either the server describes
+ * itself differently, or its score moved as no check can move it: one that passed never lowers it and takes at most half
+ * of what is missing to 1, one that failed never raises it and takes at most half of it. Once is a restart with other
  * settings, or words that were lost on the way; again and again is a twin.
  */
-export const contradicts = (before: Known, after: Known): boolean => {
+export const contradiction = (before: Known, after: Known): Contradiction | undefined => {
+  if (isOtherDescription(before.announcement?.message, after.announcement?.message)) return "description"
   const [last, next] = [verdictInForce(before), verdictInForce(after)]
   const [from, to] = [last.uptimeScore, next.uptimeScore]
   const [least, most] = next.healthy ? [from, (1 + from) / 2] : [from / 2, from]
   const isAbsurd = next.timestamp > last.timestamp && (to < least - epsilon || to > most + epsilon)
-  return isAbsurd || isOtherDescription(before.announcement?.message, after.announcement?.message)
+  return isAbsurd ? "score" : undefined
 }
 
 const isOtherDescription = (last: Announcement | undefined, next: Announcement | undefined): boolean =>

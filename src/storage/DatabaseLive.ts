@@ -2,7 +2,7 @@
 import { join } from "node:path"
 import { Duration, Effect, Layer, Option, type Scope } from "effect"
 import { make as makeReactivity, Reactivity } from "effect/reactivity/Reactivity"
-import type { SqlClient } from "effect/sql/SqlClient"
+import { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 import { Settings } from "../config/Settings.ts"
 import { textOf } from "../logging/FactText.ts"
@@ -97,5 +97,22 @@ export const layer: Layer.Layer<Database, DatabaseRefused, Settings | DataDirect
     yield* Effect.annotateLogs(Effect.logInfo("database"), { kind: service.kind, location: service.location })
     yield* tryOnce(service.location, service.sql)
     return service
+  })
+)
+
+/**
+ * The database behind a `SqlClient` that an application has: PostgreSQL, through `@effect/sql-pg`. The tables of
+ * discovery, whose names begin with `discovery_`, are made in it. Fails with `DatabaseRefused` (exit code 78) when it
+ * answers and refuses, or is no PostgreSQL.
+ */
+export const layerGiven: Layer.Layer<Database, DatabaseRefused, SqlClient> = Layer.effect(
+  Database,
+  Effect.gen(function* () {
+    const sql = yield* SqlClient
+    const location = "of this application"
+    const isPostgres = sql.onDialectOrElse({ pg: () => true, orElse: () => false })
+    if (!isPostgres) return yield* new DatabaseRefused({ location, problem: "it is not PostgreSQL" })
+    yield* tryOnce(location, sql)
+    return Database.of({ kind: "postgres", location, sql, ping: ping(sql) })
   })
 )

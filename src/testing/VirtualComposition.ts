@@ -56,9 +56,9 @@ const readiness = (check: Effect.Effect<void, unknown>) =>
 
 export const layer = (given: Given) =>
   speaking.pipe(
-    Layer.provideMerge(telling),
     Layer.provideMerge(listening),
     Layer.provide(given.kept === undefined ? Layer.empty : keeping.pipe(Layer.provide(given.kept))),
+    Layer.provideMerge(telling),
     Layer.provideMerge(believing),
     Layer.provideMerge(readiness(given.check)),
     Layer.provideMerge(Layer.succeed(Settings, given.settings)),

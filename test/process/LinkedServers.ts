@@ -21,7 +21,7 @@ export interface LinkedServers {
 }
 
 /** Free, and not among those that the system gives out, which might be taken when a server starts again. */
-const lastingPort: Effect.Effect<number> = Effect.suspend(() => isFree(randomInt(10_000, 32_000))).pipe(
+export const lastingPort: Effect.Effect<number> = Effect.suspend(() => isFree(randomInt(10_000, 32_000))).pipe(
   Effect.flatMap((port) => (port === undefined ? lastingPort : Effect.succeed(port)))
 )
 

@@ -66,8 +66,8 @@ const crashWhileItStarts = Effect.fnUntraced(function* (
   )
 }, Effect.scoped)
 
-describe.skipIf(isMissing("postgres"))(named("servers that crash", "postgres"), () => {
-  layer(PostgresServer.layer(), { excludeTestServices: true, concurrent: true })((it) => {
+describe.skipIf(isMissing("postgres"))(named("with PostgreSQL", "postgres"), () => {
+  layer(PostgresServer.layer(), { excludeTestServices: true, concurrent: true })("servers that crash", (it) => {
     it.effect(
       "C04 E01 R14 list at once whom they listed, and are listed anew within seconds, twenty times over",
       () =>
@@ -174,7 +174,7 @@ describe.skipIf(isMissing("postgres"))(named("servers that crash", "postgres"), 
             assert.strictEqual(announcement.uptime_score, (288 - failed.length) / 288)
           }
         }),
-      60_000
+      120_000
     )
   })
 })

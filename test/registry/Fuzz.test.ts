@@ -3,7 +3,9 @@ import { fuzz } from "../fuzz/Fuzz.ts"
 import { seed } from "./Random.ts"
 
 describe(`ten thousand mutated messages (SEED=${seed})`, () => {
-  it("R3 R4 I01 I05 are read as an oracle reads them, in bounded time and with bounded words", () => {
+  it("R3 R4 I01 I05 are read as an oracle reads them, in bounded time and with bounded words", {
+    timeout: 60_000
+  }, () => {
     const report = fuzz(10_000, seed)
     assert.deepStrictEqual(report.breaches, [])
     assert.isAbove(report.accepted, 500)

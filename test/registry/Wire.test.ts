@@ -10,6 +10,7 @@ import {
   ownBounds
 } from "../../src/registry/Wire.ts"
 import * as Timestamp from "../../src/time/Timestamp.ts"
+import { spellings } from "../fuzz/Mutation.ts"
 import { alice, aliceAsCid, announcement, bob, heartbeat } from "./Sample.ts"
 
 const golden = (name: string) => readFile(new URL(`../fixtures/wire/${name}.json`, import.meta.url))
@@ -153,6 +154,14 @@ describe("a server_id", () => {
     assert.strictEqual(accepted(made({ server_id: aliceAsCid })).serverId, alice)
   })
 
+  it("R1 names the same server in every base that Go reads a CID in, in its one spelling", () => {
+    assert.strictEqual(spellings.size, 19)
+    for (const text of spellings) assert.strictEqual(accepted(made({ server_id: text })).serverId, alice, text)
+    for (const text of [`b${aliceAsCid.slice(1).toUpperCase()}`, `${aliceAsCid}a`, aliceAsCid.slice(1)]) {
+      assert.isTrue(Result.isFailure(read(made({ server_id: text }))), text)
+    }
+  })
+
   it("R4 is a peer ID", () => {
     const notOne = "not a peer ID (expected base58, 12D3KooW…, or CIDv1, bafz…)"
     for (const id of ["constructor", "__proto__", alice.slice(0, -1), `${alice}a`, ` ${alice}`, "QmQm", "12D3KooW"]) {
@@ -280,6 +289,15 @@ describe("a value of the wrong kind", () => {
       ),
       ["1790000000", "1790000000000", '"1790000000"', '"1"', '"10000-01-01T00:00:00Z"'].map((found) =>
         malformed(`${expected}: ${found}`)
+      )
+    )
+  })
+
+  it("I05 R3 is a timestamp spelt with escapes, which Go does not read", () => {
+    assert.deepStrictEqual(
+      refusal(raw("timestamp", '"2026-11-30T19:14:03\\u005a"')),
+      malformed(
+        'timestamp: not an RFC 3339 time such as 2026-11-30T21:14:03.120934871+02:00: "2026-11-30T19:14:03\\u005a"'
       )
     )
   })

@@ -77,4 +77,15 @@ describe("telemetry", () => {
       )
     }).pipe(Effect.scoped)
   )
+
+  it.live("R22 refuses headers that are not encoded", () =>
+    Effect.gen(function* () {
+      const variables = { OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:9", OTEL_EXPORTER_OTLP_HEADERS: "x-key=%zz" }
+      const error = yield* Effect.flip(Layer.build(withVariables(variables)))
+      assert.deepStrictEqual(
+        [error.exitCode, error.message],
+        [78, "OTEL_EXPORTER_OTLP_HEADERS is no list of names and URI-encoded values, such as api-key=a%20b,tenant=c"]
+      )
+    }).pipe(Effect.scoped)
+  )
 })

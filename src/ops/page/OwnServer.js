@@ -63,7 +63,7 @@ const announced = ({ announcement: said, database, started, version }) => {
   return [
     facts([
       ["Region", inert(said.region)],
-      ["Database", database === "postgres" ? "PostgreSQL" : "embedded"],
+      ["Database", database === "postgres" ? "PostgreSQL" : database],
       ["Up for", lasting(started)],
       ["Version", version]
     ]),
