@@ -1,6 +1,7 @@
 /**
- * The live server as one layer, out of the rooms; what it stands on is library/Layers'. The order in which it is built is the order of a start: nothing is
- * announced before everything is up (R23), and what speaks last is the first to fall silent (R13).
+ * The live server as one layer, out of the rooms; what it stands on is library/Layers'. The order in which it is built
+ * is the order of a start: nothing is announced before everything is up (R23), and what speaks last is the first to fall
+ * silent (R13).
  */
 import { Effect, Layer } from "effect"
 import { believing, keeping, listening, speaking, telling } from "./Composition.ts"

@@ -1,4 +1,5 @@
 // The suite in three projects: pure rules, stories in virtual time, and wires (real processes, sockets and databases).
+// The first two leave nothing behind in a process, so their files share one, and with it what they import.
 import { defineConfig } from "vitest/config"
 
 const root = new URL("..", import.meta.url).pathname
@@ -13,22 +14,37 @@ export default defineConfig({
         root,
         test: {
           name: "pure",
-          include: ["test/{time,config,identity,registry,health,logging,ops,cli,layout}/**/*.test.ts"]
+          isolate: false,
+          maxWorkers: 2,
+          include: [
+            "test/{time,config,identity,registry,health,logging,ops,cli,layout,api}/**/*.test.ts",
+            "test/soak/{Conduct,Model,Plan}.test.ts"
+          ]
         }
       },
       {
         root,
+        resolve: { tsconfigPaths: true },
         test: {
           name: "stories",
-          include: ["test/{gossip,announcing,directory,stories}/**/*.test.ts", "test/attack/*.test.ts"],
-          testTimeout: 20_000
+          isolate: false,
+          maxWorkers: 2,
+          include: [
+            "test/{gossip,announcing,directory,stories,examples}/**/*.test.ts",
+            "test/{attack,library}/*.test.ts"
+          ],
+          testTimeout: 60_000
         }
       },
       {
         root,
         test: {
           name: "wires",
-          include: ["test/{wires,storage,process,browser,interop,deploy}/**/*.test.ts", "test/attack/wires/*.test.ts"],
+          include: [
+            "test/{wires,storage,process,browser,interop,deploy,packaging}/**/*.test.ts",
+            "test/{attack,library}/wires/*.test.ts",
+            "test/soak/Soak.test.ts"
+          ],
           testTimeout: 60_000,
           hookTimeout: 60_000,
           maxWorkers: 2

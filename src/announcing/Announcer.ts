@@ -12,6 +12,7 @@ import type { Announcement } from "../registry/Announcement.ts"
 import type { OwnWords } from "../registry/OwnWords.ts"
 import { ownBounds } from "../registry/Wire.ts"
 import * as Beat from "../time/Beat.ts"
+import { Offer } from "./Capabilities.ts"
 import * as Farewell from "./Farewell.ts"
 import * as FirstWords from "./FirstWords.ts"
 import * as GoDuration from "./GoDuration.ts"
@@ -24,19 +25,26 @@ import * as Voice from "./Voice.ts"
 export class OwnAnnouncementRefused extends Schema.TaggedError<OwnAnnouncementRefused>()("OwnAnnouncementRefused", {
   detail: Schema.String
 }) {
+  /** What the program ends with. */
   get exitCode() {
     return 78
   }
   override get message() {
-    return `every other server would refuse this server's announcement: ${this.detail}; shorten what the configuration says of it`
+    return `every other server would refuse this server's announcement: ${this.detail}; shorten what it says of itself`
   }
 }
 
+/** This server's voice towards the others, as an application has it. */
 export class Announcer extends Context.Service<
   Announcer,
   {
     /** This server's announcement as it would be sent now. */
     readonly announcement: Effect.Effect<Announcement>
+    /**
+     * Offers one capability more, until the scope closes. The others are told at once, both when it comes and when it
+     * goes. Fails with OwnAnnouncementRefused when it is longer than 256 characters, or the 65th.
+     */
+    offer(capability: string): Effect.Effect<void, OwnAnnouncementRefused, Scope.Scope>
     /**
      * Turns unready, waits `ops.drain_delay`, publishes a last heartbeat that says unhealthy, and is silent from then
      * on (R13). Ends within `ops.shutdown_timeout`. It is run when the layer closes; run before, it is not run again.
@@ -52,18 +60,19 @@ export class Announcer extends Context.Service<
   > = Layer.effect(
     Announcer,
     Effect.suspend(() => make)
-  )
+  ).pipe(Layer.provide(Offer.layer))
 }
 
 const make: Effect.Effect<
   Announcer["Service"],
   OwnAnnouncementRefused,
-  Gossip | OwnWords | Readiness | Scope.Scope | SelfCheck | Settings
+  Gossip | Offer | OwnWords | Readiness | Scope.Scope | SelfCheck | Settings
 > = Effect.gen(function* () {
   const settings = yield* Settings
   const gossip = yield* Gossip
   const readiness = yield* Readiness
   const selfCheck = yield* SelfCheck
+  const offered = yield* Offer
   const voice = yield* Voice.make
 
   yield* checkBounds(yield* voice.announcement)
@@ -111,7 +120,17 @@ const make: Effect.Effect<
       onSuspended: Beat.logSuspended
     })
   )
-  return Announcer.of({ announcement: voice.announcement, farewell })
+
+  // In the background when it goes: whoever closes a scope is not to wait for the network.
+  const scope = yield* Effect.scope
+  const offer = Effect.fn("Announcer.offer")(function* (capability: string) {
+    const words = yield* voice.announcement
+    yield* checkBounds({ ...words, capabilities: [...new Set([...words.capabilities, capability])] })
+    yield* Effect.addFinalizer(() => Effect.forkIn(voice.announce, scope))
+    yield* offered.add(capability)
+    yield* voice.announce
+  })
+  return Announcer.of({ announcement: voice.announcement, offer, farewell })
 })
 
 const checkBounds = (announcement: Announcement): Effect.Effect<void, OwnAnnouncementRefused> => {

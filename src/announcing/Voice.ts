@@ -12,7 +12,7 @@ import type { Announcement } from "../registry/Announcement.ts"
 import type { Heartbeat } from "../registry/Heartbeat.ts"
 import { OwnWords } from "../registry/OwnWords.ts"
 import { encodeAnnouncement, encodeHeartbeat } from "../registry/Wire.ts"
-import { Capabilities } from "./Capabilities.ts"
+import { Offer } from "./Capabilities.ts"
 import { compose } from "./OwnAnnouncement.ts"
 import * as OwnTimestamp from "./OwnTimestamp.ts"
 
@@ -46,87 +46,90 @@ const outcomeOf = (cause: Cause.Cause<unknown>): PublishOutcome => {
 const announcementLog = { published: "published server announcement", refused: "failed to publish announcement" }
 const heartbeatLog = { published: "published heartbeat", refused: "failed to publish heartbeat" }
 
-export const make: Effect.Effect<Voice, never, Gossip | OwnWords | SelfCheck | Settings> = Effect.gen(function* () {
-  const gossip = yield* Gossip
-  const ownWords = yield* OwnWords
-  const selfCheck = yield* SelfCheck
-  const settings = yield* Settings
-  const capabilities = yield* Capabilities
-  const oneAtATime = yield* Semaphore.make(1)
-  let lastTimestamp: bigint | undefined
-  let silent = false
+export const make: Effect.Effect<Voice, never, Gossip | Offer | OwnWords | SelfCheck | Settings> = Effect.gen(
+  function* () {
+    const gossip = yield* Gossip
+    const ownWords = yield* OwnWords
+    const selfCheck = yield* SelfCheck
+    const settings = yield* Settings
+    const offer = yield* Offer
+    const oneAtATime = yield* Semaphore.make(1)
+    let lastTimestamp: bigint | undefined
+    let silent = false
 
-  const heartbeatNow: Effect.Effect<Heartbeat> = Effect.gen(function* () {
-    return {
-      serverId: gossip.self,
-      healthy: Option.exists(yield* selfCheck.latest, ({ healthy }) => healthy),
-      uptimeScore: (yield* selfCheck.score).score,
-      timestamp: OwnTimestamp.following(lastTimestamp, yield* Clock.currentTimeNanos)
-    }
-  })
+    const heartbeatNow: Effect.Effect<Heartbeat> = Effect.gen(function* () {
+      return {
+        serverId: gossip.self,
+        healthy: Option.exists(yield* selfCheck.latest, ({ healthy }) => healthy),
+        uptimeScore: (yield* selfCheck.score).score,
+        timestamp: OwnTimestamp.following(lastTimestamp, yield* Clock.currentTimeNanos)
+      }
+    })
 
-  const announcementNow: Effect.Effect<Announcement> = Effect.gen(function* () {
-    return compose(settings, { ...(yield* heartbeatNow), capabilities, addresses: yield* gossip.addresses })
-  })
+    const announcementNow: Effect.Effect<Announcement> = Effect.gen(function* () {
+      const [capabilities, addresses] = [yield* offer.current, yield* gossip.addresses]
+      return compose(settings, { ...(yield* heartbeatNow), capabilities, addresses })
+    })
 
-  const send = Effect.fnUntraced(function* (topic: Topic, timestamp: bigint, encoded: () => Uint8Array) {
-    lastTimestamp = timestamp
-    const data = encoded()
-    // Before it goes out, because it may come back before `publish` returns.
-    yield* ownWords.remember(timestamp)
-    return yield* gossip.publish(topic, data).pipe(
-      Effect.timeoutOrElse({
-        duration: longestPublish,
-        orElse: () =>
-          new PublishRefused({
-            topic,
-            reason: "failed",
-            cause: new Error(`no answer within ${Duration.toSeconds(longestPublish)} s`)
-          })
-      })
-    )
-  })
-
-  const say = <A extends Heartbeat>(
-    topic: Topic,
-    log: { readonly published: string; readonly refused: string },
-    words: Effect.Effect<A>,
-    encode: (message: A) => Uint8Array
-  ) =>
-    Effect.gen(function* () {
-      const message = yield* words
-      const { recipients } = yield* send(topic, message.timestamp, () => encode(message))
-      yield* countPublish(topic, "sent")
-      yield* Effect.logDebug(log.published).pipe(
-        Effect.annotateLogs({ topic, healthy: message.healthy, uptime_score: message.uptimeScore, recipients })
+    const send = Effect.fnUntraced(function* (topic: Topic, timestamp: bigint, encoded: () => Uint8Array) {
+      lastTimestamp = timestamp
+      const data = encoded()
+      // Before it goes out, because it may come back before `publish` returns.
+      yield* ownWords.remember(timestamp)
+      return yield* gossip.publish(topic, data).pipe(
+        Effect.timeoutOrElse({
+          duration: longestPublish,
+          orElse: () =>
+            new PublishRefused({
+              topic,
+              reason: "failed",
+              cause: new Error(`no answer within ${Duration.toSeconds(longestPublish)} s`)
+            })
+        })
       )
-    }).pipe(
-      // A defect, of the encoder say, is no reason to fall silent: it is logged like a refusal (R17).
-      Effect.catchCause((cause) =>
-        Effect.logWarning(log.refused).pipe(
-          Effect.annotateLogs({ topic, error: errorText(cause) }),
-          Effect.andThen(countPublish(topic, outcomeOf(cause)))
+    })
+
+    const say = <A extends Heartbeat>(
+      topic: Topic,
+      log: { readonly published: string; readonly refused: string },
+      words: Effect.Effect<A>,
+      encode: (message: A) => Uint8Array
+    ) =>
+      Effect.gen(function* () {
+        const message = yield* words
+        const { recipients } = yield* send(topic, message.timestamp, () => encode(message))
+        yield* countPublish(topic, "sent")
+        yield* Effect.logDebug(log.published).pipe(
+          Effect.annotateLogs({ topic, healthy: message.healthy, uptime_score: message.uptimeScore, recipients })
+        )
+      }).pipe(
+        // A defect, of the encoder say, is no reason to fall silent: it is logged like a refusal (R17).
+        Effect.catchCause((cause) =>
+          Effect.logWarning(log.refused).pipe(
+            Effect.annotateLogs({ topic, error: errorText(cause) }),
+            Effect.andThen(countPublish(topic, outcomeOf(cause)))
+          )
         )
       )
-    )
 
-  const unlessSilent = (effect: Effect.Effect<void>) =>
-    Semaphore.withPermit(
-      oneAtATime,
-      Effect.suspend(() => (silent ? Effect.void : effect))
-    )
+    const unlessSilent = (effect: Effect.Effect<void>) =>
+      Semaphore.withPermit(
+        oneAtATime,
+        Effect.suspend(() => (silent ? Effect.void : effect))
+      )
 
-  const sayHeartbeat = (words: Effect.Effect<Heartbeat>) => say(heartbeatTopic, heartbeatLog, words, encodeHeartbeat)
+    const sayHeartbeat = (words: Effect.Effect<Heartbeat>) => say(heartbeatTopic, heartbeatLog, words, encodeHeartbeat)
 
-  return {
-    announcement: announcementNow,
-    announce: unlessSilent(say(announceTopic, announcementLog, announcementNow, encodeAnnouncement)),
-    heartbeat: unlessSilent(sayHeartbeat(heartbeatNow)),
-    lastWords: unlessSilent(
-      Effect.suspend(() => {
-        silent = true
-        return sayHeartbeat(Effect.map(heartbeatNow, (heartbeat) => ({ ...heartbeat, healthy: false })))
-      })
-    )
+    return {
+      announcement: announcementNow,
+      announce: unlessSilent(say(announceTopic, announcementLog, announcementNow, encodeAnnouncement)),
+      heartbeat: unlessSilent(sayHeartbeat(heartbeatNow)),
+      lastWords: unlessSilent(
+        Effect.suspend(() => {
+          silent = true
+          return sayHeartbeat(Effect.map(heartbeatNow, (heartbeat) => ({ ...heartbeat, healthy: false })))
+        })
+      )
+    }
   }
-})
+)

@@ -3,13 +3,13 @@
  * commented out, since a mask is no password.
  */
 import { Console, Effect } from "effect"
-import { Command, Flag } from "effect/cli"
+import { Command } from "effect/cli"
 import type { Loaded } from "../config/Configuration.ts"
 import { keyAt, sectionOf } from "../config/Keys.ts"
 import type { Effective } from "../config/Resolve.ts"
 import { inert } from "../logging/InertText.ts"
 import * as Logging from "../logging/Logging.ts"
-import { configuration, serverFlags } from "./ServerFlags.ts"
+import { configuration, serverFlags, toggle } from "./ServerFlags.ts"
 
 /** The file, each setting with its unit and its source beside it. */
 export const render = ({ sources, settings, file }: Loaded): string => {
@@ -41,12 +41,9 @@ const line = ({ path, value, source }: Effective): string => {
 export const configCommand = Command.make(
   "config",
   {
-    check: Flag.Boolean("check").pipe(
-      Flag.withDescription(
-        "Print nothing but what is wrong or worth a remark; the exit code says whether it is valid."
-      ),
-      Flag.withDefault(false),
-      Flag.withoutNegation
+    check: toggle(
+      "check",
+      "Print nothing but what is wrong or worth a remark; the exit code says whether it is valid."
     ),
     ...serverFlags
   },
@@ -57,4 +54,9 @@ export const configCommand = Command.make(
     }
     if (!check) yield* Console.log(render(loaded))
   }, Effect.provide(Logging.layerRemarks))
-).pipe(Command.withDescription("Print the configuration in force with the source of each value, secrets masked"))
+).pipe(
+  Command.withDescription(
+    "Print the configuration in force as a file that would make it so, with the source of each value, secrets masked. Exit code 78 when file or environment are wrong, 2 when a flag is."
+  ),
+  Command.withShortDescription("Print the configuration in force with the source of each value")
+)

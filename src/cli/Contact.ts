@@ -11,6 +11,9 @@ import { OpsClient } from "../ops/OpsClient.ts"
 import { InternalFailure, InvalidParameter } from "../ops/Problem.ts"
 import { version } from "../ops/Version.ts"
 
+/** What to do where nobody answers. */
+export const whereToAsk = 'start it with "ricochet", or say where it is with --url, --ops-port or --config'
+
 /** Nobody answers at the URL. Exit code 1. */
 export class NoAnswer extends Schema.TaggedError<NoAnswer>()("NoAnswer", {
   url: Schema.String,
@@ -18,7 +21,7 @@ export class NoAnswer extends Schema.TaggedError<NoAnswer>()("NoAnswer", {
 }) {
   readonly exitCode = 1
   override get message() {
-    return `no server answers at ${this.url}: ${this.problem}; start it with "ricochet", or say where it is with --url, --ops-port or --config`
+    return `no server answers at ${this.url}: ${this.problem}; ${whereToAsk}`
   }
 }
 
@@ -43,7 +46,7 @@ export class BadQuestion extends Schema.TaggedError<BadQuestion>()("BadQuestion"
 
 /** What every question may fail with, and what is made of it. */
 type Failure = HttpClientError.HttpClientError | Schema.SchemaError | InternalFailure | InvalidParameter
-type Explained = NoAnswer | StrangeAnswer | BadQuestion
+export type Explained = NoAnswer | StrangeAnswer | BadQuestion
 
 export interface Contact {
   /** Such as `http://127.0.0.1:9090`. */

@@ -1,10 +1,10 @@
 /** `ricochet identity`: the peer ID that other servers know this one by. */
 import { Console, Effect, Option, Schema } from "effect"
-import { Command, Flag } from "effect/cli"
+import { Command } from "effect/cli"
 import { Settings } from "../config/Settings.ts"
 import * as Identity from "../identity/Identity.ts"
 import * as Logging from "../logging/Logging.ts"
-import { configuration, serverFlags } from "./ServerFlags.ts"
+import { configuration, identityFlags, toggle } from "./ServerFlags.ts"
 
 /** There is no key yet, and none was to be made. */
 export class NoIdentity extends Schema.TaggedError<NoIdentity>()("NoIdentity", { dataDirectory: Schema.String }) {
@@ -17,12 +17,8 @@ export class NoIdentity extends Schema.TaggedError<NoIdentity>()("NoIdentity", {
 export const identityCommand = Command.make(
   "identity",
   {
-    create: Flag.Boolean("create").pipe(
-      Flag.withDescription("Create a key in the data directory where there is none."),
-      Flag.withDefault(false),
-      Flag.withoutNegation
-    ),
-    ...serverFlags
+    create: toggle("create", "Create a key in the data directory where there is none."),
+    ...identityFlags
   },
   Effect.fn("identity")(function* ({ create, ...given }) {
     const { settings } = yield* configuration(given)
@@ -34,4 +30,9 @@ export const identityCommand = Command.make(
     }).pipe(Effect.provideService(Settings, settings))
     yield* Console.log(identity.peerId)
   }, Effect.provide(Logging.layerRemarks))
-).pipe(Command.withDescription("Print the peer ID of this server"))
+).pipe(
+  Command.withDescription(
+    "Print the peer ID that other servers know this one by. It reads the key alone and asks no server. Exit code 78 when there is no key, or one that cannot be used."
+  ),
+  Command.withShortDescription("Print the peer ID of this server")
+)

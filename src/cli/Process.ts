@@ -2,8 +2,9 @@
  * The program as a process: signals, the bound on a stop, what nobody caught, and exit codes (R13, R23). It knows
  * nothing of servers.
  *
- * Exit codes: 0 clean stop, 1 failure while running, 2 bad usage, 69 a port or the data directory is unavailable,
- * 78 bad configuration or identity, 130 and 143 forced by a second signal.
+ * Exit codes: 0 clean stop, 1 failure while running, 2 bad usage, 3 an answer that is no (not listed, not ready, not
+ * well), 69 a port or the data directory is unavailable, 78 bad configuration or identity, 130 and 143 forced by a
+ * second signal.
  */
 import { Cause, Duration, Effect, Exit, Fiber, Option, Schema } from "effect"
 import { CliError } from "effect/cli"

@@ -1,36 +1,30 @@
 /** The whole command line: which commands there are, and how a misuse is told. */
 import { Console, Effect, Layer } from "effect"
-import { CliConfig, type CliError, CliOutput, Command, GlobalFlag } from "effect/cli"
-import { keyAt, paths } from "../config/Keys.ts"
+import { CliConfig, type CliError, CliOutput, Command, GlobalFlag, type HelpDoc } from "effect/cli"
 import { nearest } from "../config/Nearest.ts"
 import type { Settings } from "../config/Settings.ts"
 import { inert } from "../logging/InertText.ts"
 import { version } from "../ops/Version.ts"
 import { configCommand } from "./ConfigCommand.ts"
+import { doctorCommand } from "./DoctorCommand.ts"
 import { identityCommand } from "./IdentityCommand.ts"
 import { serve, serveCommand } from "./ServeCommand.ts"
 import { configurationOf, ricochet } from "./ServerFlags.ts"
+import { serviceCommand } from "./ServiceCommand.ts"
 import { servicesCommand } from "./ServicesCommand.ts"
-
-const flagNames = [
-  ...paths.flatMap((path) => keyAt(path).flag ?? []),
-  "development",
-  "production",
-  "config",
-  "version",
-  "completions",
-  "help",
-  "check",
-  "create"
-]
+import { statusCommand } from "./StatusCommand.ts"
 
 const hint = (meant: string | undefined) => (meant === undefined ? "" : `; did you mean ${meant}?`)
 
+/** The flags that the command takes that was misused. */
+const flagNames = ({ flags, globalFlags = [], inheritedFlags = [] }: HelpDoc.HelpDoc) =>
+  [...flags, ...inheritedFlags, ...globalFlags].map(({ name }) => name.replace(/^-+/, ""))
+
 /** One line: what is wrong, and what was probably meant. */
-const usageText = (error: CliError.NonShowHelpErrors): string => {
+const usageText = (error: CliError.NonShowHelpErrors, help: HelpDoc.HelpDoc): string => {
   switch (error._tag) {
     case "UnrecognizedOption": {
-      const meant = nearest(error.option.replace(/^-+/, ""), flagNames)
+      const meant = nearest(error.option.replace(/^-+/, ""), flagNames(help))
       return `unknown flag ${error.option}${hint(meant === undefined ? undefined : `--${meant}`)}`
     }
     case "UnknownSubcommand":
@@ -52,8 +46,8 @@ const layerPresenter = CliOutput.layerPresenter({
     event._tag === "InvalidInvocation"
       ? Console.error(
           [
-            ...mistakes(event.errors).map((error) => `ricochet: ${inert(usageText(error))}`),
-            "Try ricochet --help."
+            ...mistakes(event.errors).map((error) => `ricochet: ${inert(usageText(error, event.helpDoc))}`),
+            `Try ${event.commandPath.join(" ")} --help.`
           ].join("\n")
         )
       : CliOutput.defaultPresenter.present(event)
@@ -64,9 +58,19 @@ const layerFlags = CliConfig.layer({ builtIns: [GlobalFlag.Help, GlobalFlag.Vers
 /** Runs what the arguments say. `server` is the server as a layer. */
 export const run = <E>(server: Layer.Layer<never, E, Settings>, argv: ReadonlyArray<string>) =>
   ricochet.pipe(
-    Command.withDescription("A Ricochet server's service discovery"),
+    Command.withDescription(
+      "Service discovery of a Ricochet server. Without a subcommand it runs the server. Exit codes: 0 well, 1 failed, 2 bad usage, 3 the answer is no, 69 a port or the data directory is unavailable, 78 bad configuration or identity, 130 and 143 forced by a second signal."
+    ),
     Command.withHandler((flags) => Effect.flatMap(configurationOf(flags), (loaded) => serve(server, loaded))),
-    Command.withSubcommands([serveCommand(server), servicesCommand, configCommand, identityCommand]),
+    Command.withSubcommands([
+      serveCommand(server),
+      servicesCommand,
+      serviceCommand,
+      statusCommand,
+      doctorCommand,
+      configCommand,
+      identityCommand
+    ]),
     (command) => Command.runWith(command, { version })(argv),
     Effect.provide(Layer.merge(layerPresenter, layerFlags))
   )

@@ -7,7 +7,6 @@ import { Effect, Option } from "effect"
 import { Command, Flag } from "effect/cli"
 import * as Configuration from "../config/Configuration.ts"
 import { keyAt, type Path, paths } from "../config/Keys.ts"
-import type { Preset } from "../config/Resolve.ts"
 
 const metavars = { list: "address", literal: "number", text: "text" } as const
 
@@ -31,15 +30,16 @@ const settingFlags = (chosen: ReadonlyArray<Path>): SettingFlags =>
     })
   )
 
-const preset = (name: Preset, doc: string) =>
+/** A flag that is given or not. */
+export const toggle = (name: string, doc: string) =>
   Flag.Boolean(name).pipe(Flag.withDescription(doc), Flag.withDefault(false), Flag.withoutNegation)
 
 /** Settings that also those commands read which only ask a server. */
 const settingsOfAll: ReadonlyArray<Path> = ["ops.port"]
 
 const sharedFlags = {
-  development: preset("development", "Settings for trying it out: short intervals, mDNS, debug log."),
-  production: preset("production", "Settings for servers with room: larger storage budget and pool."),
+  development: toggle("development", "Settings for trying it out: short intervals, mDNS, debug log."),
+  production: toggle("production", "Settings for servers with room: larger storage budget and pool."),
   config: Flag.String("config").pipe(
     Flag.withMetavar("file"),
     Flag.withDescription("Configuration file. Default /etc/ricochet/config.yaml where it exists."),
@@ -51,8 +51,8 @@ const sharedFlags = {
 /** The flags of a command that reads the whole configuration of a server. */
 export const serverFlags = { settings: settingFlags(paths.filter((path) => !settingsOfAll.includes(path))) }
 
-/** The flag of a command that asks where a server keeps its files. */
-export const dataDirectoryFlag = { settings: settingFlags(["storage.data_directory"]) }
+/** The flags of a command that asks where a server keeps its key. */
+export const identityFlags = { settings: settingFlags(["storage.data_directory", "server.identity_file"]) }
 
 /** `ricochet` with the flags of the server, before it does anything. */
 export const ricochet = Command.make("ricochet", serverFlags).pipe(Command.withSharedFlags(sharedFlags))

@@ -1,7 +1,6 @@
 /** `ricochet services`: the servers of the network as the server that is asked knows them, once or as they change. */
 import { Console, Effect, Option } from "effect"
 import { Command, Flag } from "effect/cli"
-import { painter } from "../logging/Colours.ts"
 import { stringify } from "../logging/InertText.ts"
 import * as Logging from "../logging/Logging.ts"
 import type { ServiceQuery } from "../ops/OpsApi.ts"
@@ -10,13 +9,11 @@ import type { WatchEvent } from "../ops/WatchEvent.ts"
 import * as Contact from "./Contact.ts"
 import * as OpsUrl from "./OpsUrl.ts"
 import { outputClosed } from "./Process.ts"
+import { toggle } from "./ServerFlags.ts"
 import { narrowedTo } from "./ServicesNews.ts"
 import { header, ownLine, rowOf, summary, whyNobody } from "./ServicesTable.ts"
 import * as ServicesWatch from "./ServicesWatch.ts"
-import { render, type Sheet } from "./Table.ts"
-
-const toggle = (name: string, doc: string) =>
-  Flag.Boolean(name).pipe(Flag.withDescription(doc), Flag.withDefault(false), Flag.withoutNegation)
+import { render, sheetOn } from "./Table.ts"
 
 const narrowing = (name: string, doc: string) =>
   Flag.String(name).pipe(Flag.withMetavar("text"), Flag.withDescription(doc), Flag.optional)
@@ -40,8 +37,6 @@ const queryOf = (given: {
   ...(Option.isSome(given.capability) ? { capability: given.capability.value } : {}),
   ...(Option.isSome(given.region) ? { region: given.region.value } : {})
 })
-
-const sheetOn = ({ columns, hasColours }: Logging.Terminal): Sheet => ({ columns, paint: painter(hasColours) })
 
 const printList = Effect.fnUntraced(function* ({ known, self, services }: ServiceList, query: ServiceQuery) {
   const terminal = yield* Logging.terminal

@@ -6,7 +6,7 @@ import type { Cell, Row } from "./Table.ts"
 import { counted, percent, skew, span } from "./Words.ts"
 
 /** Whose clock differs from the server's by more than this is told apart, in seconds. Source: R10. */
-const skewWorthAWord = 30
+export const skewWorthAWord = 30
 /** Characters of a stranger's words in a column at most. */
 const longestCell = 24
 

@@ -1,5 +1,6 @@
 /** Rows with their columns in line. It knows nothing of what they say: whoever fills a cell makes it inert. Pure. */
-import type { Colour, Paint } from "../logging/Colours.ts"
+import { type Colour, type Paint, painter } from "../logging/Colours.ts"
+import type { Terminal } from "../logging/Logging.ts"
 
 export interface Cell {
   readonly text: string
@@ -15,6 +16,11 @@ export interface Sheet {
   /** Characters in a line of the terminal; absent where lines have no end. */
   readonly columns: number | undefined
 }
+
+export const sheetOn = ({ columns, hasColours }: Terminal): Sheet => ({ columns, paint: painter(hasColours) })
+
+/** For rows that are sentences, which a terminal may break but nobody may cut. */
+export const endlessSheetOn = ({ hasColours }: Terminal): Sheet => ({ columns: undefined, paint: painter(hasColours) })
 
 const gap = "  "
 /** A last cell that has to be cut keeps this much, wherever the line ends. */

@@ -43,5 +43,8 @@ export const when = (time: string, nowMillis: number): string => {
 /** Words from a server, for one line. */
 export const said = (text: string): string => inert(text, 200)
 
+/** Words of this program that may hold those of others, whole. */
+export const whole = (text: string): string => inert(text, 1_000)
+
 /** Words from a server, as a list. */
 export const list = (texts: ReadonlyArray<string>): string => (texts.length === 0 ? "-" : inert(texts.join(", "), 300))

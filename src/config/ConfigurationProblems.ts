@@ -3,6 +3,7 @@ import { Schema } from "effect"
 import { inert } from "../logging/InertText.ts"
 import { nearest } from "./Nearest.ts"
 
+/** One thing that is wrong with the configuration, and who has to change it. */
 export class Problem extends Schema.Class<Problem>("Problem")({
   /** Who has to change something. */
   from: Schema.Literals(["file", "environment", "flags", "program"]),
@@ -15,6 +16,7 @@ export class Problem extends Schema.Class<Problem>("Problem")({
   allowed: Schema.optional(Schema.String),
   nearest: Schema.optional(Schema.String)
 }) {
+  /** The problem in one line, inert, of at most 600 characters. */
   get text(): string {
     const subject = this.path === undefined ? this.source : `${this.source}: ${this.path}`
     const allowed = this.allowed === undefined ? "" : `; allowed: ${this.allowed}`

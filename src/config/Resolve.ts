@@ -9,6 +9,7 @@ import { keyAt, type Path, paths, sectionOf, type Values } from "./Keys.ts"
 import { describe } from "./Kind.ts"
 import type { SettingsShape } from "./Settings.ts"
 
+/** A set of defaults to start from. */
 export type Preset = NonNullable<SettingsShape["preset"]>
 
 /** One setting in force, as the file would say it, a secret masked. `value` is absent where nothing is set. */

@@ -12,7 +12,9 @@ import { topics } from "./Topic.ts"
 export interface BootstrapStatus {
   /** The multiaddr as it was written. */
   readonly address: string
+  /** The peer ID that the address ends in; absent where it has none. */
   readonly peer: PeerId | undefined
+  /** Whether a connection with that peer is open. */
   readonly isConnected: boolean
   /** Why the last try failed; absent when none has since the peer was last connected. */
   readonly lastError: string | undefined
@@ -20,17 +22,23 @@ export interface BootstrapStatus {
   readonly nextTryInMillis: number | undefined
 }
 
+/** How much company a server has. */
 export interface ConnectivityStatus {
   /** Peers on at least one of the two topics. */
   readonly topicPeers: number
   /** Since when there are none, in milliseconds of the wall clock; absent in company. */
   readonly aloneSinceMillis: number | undefined
+  /** Every configured address to start from, in the order of the configuration. */
   readonly bootstrap: ReadonlyArray<BootstrapStatus>
 }
 
+/** Whether this server has company (R15). */
 export class Connectivity extends Context.Service<
   Connectivity,
-  { readonly status: Effect.Effect<ConnectivityStatus> }
+  {
+    /** How much company there is at this moment. */
+    readonly status: Effect.Effect<ConnectivityStatus>
+  }
 >()("ricochet-discovery/gossip/Connectivity") {
   /** For a network without addresses to dial. */
   static readonly layer: Layer.Layer<Connectivity, never, Gossip> = Layer.suspend(() =>

@@ -14,7 +14,9 @@ export type Verdict = "accept" | "ignore" | "reject"
 
 /** One message whose signature GossipSub has verified. */
 export interface Received {
+  /** The topic it arrived on. */
   readonly topic: Topic
+  /** What was said: the bytes of an announcement or a heartbeat, not looked at yet. */
   readonly data: Uint8Array
   /** Who signed it (`from`): whose words they are (R1). */
   readonly signer: PeerId
@@ -29,8 +31,11 @@ export type Verified = Omit<Received, "neighbour">
 
 /** A signed message that was opened, and no more: whose words they are is a claim until the proof succeeds. */
 export interface Claim {
+  /** The topic it is said to be of. */
   readonly topic: Topic
+  /** What is said to have been said. */
   readonly data: Uint8Array
+  /** Who is said to have signed it. */
   readonly claimedSigner: PeerId
   /** Verifies the signature. */
   readonly proof: Effect.Effect<Verified, Unverifiable>
@@ -64,17 +69,23 @@ export class Unverifiable extends Schema.TaggedError<Unverifiable>()("Unverifiab
 
 /** A peer is now on a topic that was not on it a moment before. */
 export interface Appearance {
+  /** The topic that it joined. */
   readonly topic: Topic
+  /** Who joined it. */
   readonly peer: PeerId
 }
 
+/** An open connection with another node, be it on a topic or not. */
 export interface Connection {
+  /** Who is at the other end. */
   readonly peer: PeerId
   /** The address we reach it at, as a multiaddr. */
   readonly address: string
+  /** Who opened it: the other end, or this node. */
   readonly direction: "inbound" | "outbound"
 }
 
+/** The network as the rest of a server knows it: topics, signed messages, and who is there. */
 export class Gossip extends Context.Service<
   Gossip,
   {

@@ -33,6 +33,7 @@ export const ExtraServices: Context.Reference<ServiceFactoryMap> = Context.Refer
 export class GossipNode extends Context.Service<
   GossipNode,
   {
+    /** Its peer ID, which is the server's. */
     readonly peerId: PeerId
     /** Started, and stopped by whoever made it. Its GossipSub is not to be configured anew. */
     readonly libp2p: Libp2p

@@ -16,7 +16,9 @@ import { keptOut, Libp2pNode, nodeOf } from "./GossipLibp2pNode.ts"
 
 /** A node to live on, with the key that it was made with. */
 export interface BroughtNode {
+  /** The node, started, with the services of `discoveryServices()` among its own. */
   readonly libp2p: Libp2p<Pick<DiscoveryServices, "identify" | "mesh">>
+  /** The key of its peer ID, Ed25519: the server signs with it. */
   readonly privateKey: PrivateKey
 }
 

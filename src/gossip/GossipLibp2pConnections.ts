@@ -37,10 +37,14 @@ const courtesyMillis = 3_000
 const maxRemembered = 5_000
 const forgetEvery = "10 minutes"
 
+/** libp2p has bounds of its own, as long as this one, and wraps what it says when they pass. */
+const isTimeout = ({ message, name }: Error) =>
+  name === "TimeoutError" || name === "AbortError" || message === "The operation was aborted due to timeout"
+
 /** Why a dial failed, in words for whoever wrote the address. */
 const explain = (cause: unknown): string => {
   if (!(cause instanceof Error)) return String(cause).slice(0, 200)
-  if (cause.name === "TimeoutError" || cause.name === "AbortError") return "no answer in time"
+  if (isTimeout(cause)) return "no answer in time"
   if (cause.name === "DialDeniedError") return "kept out by this server: not a trusted peer, or banned for a while"
   if (cause.message.startsWith("Payload identity key")) return "another peer ID answers at this address"
   const parts = cause instanceof AggregateError ? cause.errors.map(explain) : [cause.message || cause.name]

@@ -17,6 +17,7 @@ import type { PeerId as Libp2pPeerId } from "@libp2p/interface"
 import { type KadDHT, kadDHT, passthroughMapper } from "@libp2p/kad-dht"
 import { type Ping, ping } from "@libp2p/ping"
 import type { ServiceFactoryMap } from "libp2p"
+import { allowedRefusals } from "./GossipLibp2pBans.ts"
 import { fastMessageId, messageId } from "./GossipLibp2pMessages.ts"
 import { topics } from "./Topic.ts"
 
@@ -25,12 +26,16 @@ const opened: unique symbol = Symbol("ricochet-discovery/gossip/opened")
 
 /** GossipSub made here, with those of its members that its published type leaves out. */
 export interface Mesh extends GossipSub {
+  /** Its streams from peers, by peer ID. */
   readonly streamsInbound: ReadonlyMap<string, unknown>
+  /** Its streams to peers, by peer ID. */
   readonly streamsOutbound: Map<string, unknown>
   /** Its streams to peers, as they are opened: `opened`, with the peer ID as text. */
   readonly [opened]: EventTarget
   publish(topic: string, data: Uint8Array): Promise<PublishResult>
+  /** Takes a frame of GossipSub's from a peer. */
   handleReceivedRpc(from: Libp2pPeerId, rpc: RPC): Promise<void>
+  /** What each peer's score is made of. */
   dumpPeerScoreStats(): Readonly<
     Record<string, { readonly topics: Readonly<Record<string, { readonly invalidMessageDeliveries: number }>> }>
   >
@@ -39,10 +44,18 @@ export interface Mesh extends GossipSub {
 /** What a node of this network runs, by the names that it has there. */
 export type DiscoveryServices = { identify: Identify; ping: Ping; dht: KadDHT; mesh: Mesh }
 
+/** Below this score no gossip is exchanged with a peer. GossipSub's own default. */
+const gossipThreshold = -10
+
 /**
- * Invalid messages are all that counts for or against a peer on these topics: a server speaks once in five minutes,
- * so any reward for delivering, or punishment for delivering little, would score honest quiet servers down. The
- * counter halves in 34 seconds; 7 invalid messages at once cost a peer its gossip, 20 a hearing (-80, graylisted).
+ * Invalid messages are all that counts for or against a peer on these topics. A server speaks once in five minutes on
+ * one and once an hour on the other, so any reward for delivering, or punishment for delivering little, would score
+ * honest quiet servers down: among five servers a neighbour delivers one message a minute, and rightly.
+ *
+ * One invalid message makes a score negative, which puts its peer out of the mesh. The counter halves in 34 seconds, so
+ * one is forgotten in two minutes and twenty in five. What a peer may forward before it is banned leaves it above the
+ * threshold of gossip, so that what honest servers say behind it still arrives, a second later: relays with rules other
+ * than ours forward in good faith what we refuse, and nobody shall silence them with a handful of messages.
  */
 const topicScore = createTopicScoreParams({
   topicWeight: 1,
@@ -50,7 +63,7 @@ const topicScore = createTopicScoreParams({
   firstMessageDeliveriesWeight: 0,
   meshMessageDeliveriesWeight: 0,
   meshFailurePenaltyWeight: 0,
-  invalidMessageDeliveriesWeight: -0.2,
+  invalidMessageDeliveriesWeight: gossipThreshold / allowedRefusals ** 2,
   invalidMessageDeliveriesDecay: 0.98
 })
 
@@ -62,6 +75,7 @@ const meshOptions: Partial<GossipsubOpts> = {
   fastMsgIdFn: fastMessageId,
   // A peer that takes nothing must not fill our memory; the stream that breaks is opened anew.
   maxOutboundBufferSize: 8 * 1024 * 1024,
+  scoreThresholds: { gossipThreshold },
   scoreParams: {
     topics: Object.fromEntries(topics.map((topic) => [topic, topicScore])),
     // Many servers behind one address are normal: a rack, a NAT, a test.

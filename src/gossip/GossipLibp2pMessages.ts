@@ -36,17 +36,20 @@ export const fastMessageId = (message: RPC.Message): string => latin1(message.fr
 
 /**
  * A message in GossipSub's own encoding. As Go sends it: without a key that `from` already holds, which every Ed25519
- * one does.
+ * one does. In bytes of its own, because it is kept for long: the encoder's share 8 KiB with all that was encoded
+ * beside it, and would keep that too.
  */
 export const seal = (message: SignedMessage): Uint8Array =>
-  RPC.Message.encode({
-    from: message.from.toMultihash().bytes,
-    data: message.data,
-    seqno: seqnoBytes(message.sequenceNumber),
-    topic: message.topic,
-    signature: message.signature,
-    ...(message.from.publicKey === undefined ? { key: publicKeyToProtobuf(message.key) } : {})
-  })
+  new Uint8Array(
+    RPC.Message.encode({
+      from: message.from.toMultihash().bytes,
+      data: message.data,
+      seqno: seqnoBytes(message.sequenceNumber),
+      topic: message.topic,
+      signature: message.signature,
+      ...(message.from.publicKey === undefined ? { key: publicKeyToProtobuf(message.key) } : {})
+    })
+  )
 
 /** Longest signed message that is opened: 8 KiB of payload, and what GossipSub adds. */
 const maxSignedBytes = 9 * 1024

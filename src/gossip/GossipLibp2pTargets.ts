@@ -31,6 +31,8 @@ const failuresKept = 3
 const neighbourLimitMillis = 24 * 3_600_000
 const nearbyTries = 3
 const warnEveryMillis = 10 * 60_000
+/** After a connection that lasted so long, its failure is news; on a link that comes and goes, it is not. */
+const newsAfterMillis = 60_000
 
 /** After so many failures, from 1 on: 1, 2, 4 … 60 seconds, each made up to half shorter at random, so that many servers do not come back at once. */
 export const waitMillis = (failures: number, random: number): number =>
@@ -60,13 +62,14 @@ export type Presence = "absent" | "connected" | "on-topic"
 export const seen = (target: Target, presence: Presence, nowMillis: number, random: number): Target => {
   if (presence !== "absent") {
     const isOfUse = presence === "on-topic" || (target.connectedMillis !== undefined && target.isOfUse)
+    const connectedMillis = target.connectedMillis ?? nowMillis
     return {
       ...target,
-      connectedMillis: target.connectedMillis ?? nowMillis,
+      connectedMillis,
       isOfUse,
       failures: isOfUse ? 0 : Math.min(target.failures, failuresKept),
       lastError: undefined,
-      warnedMillis: undefined
+      warnedMillis: nowMillis - connectedMillis >= newsAfterMillis ? undefined : target.warnedMillis
     }
   }
   if (target.connectedMillis === undefined) return target
@@ -98,7 +101,7 @@ export const isOver = (target: Target, nowMillis: number): boolean => {
     : nowMillis - target.sinceMillis >= neighbourLimitMillis
 }
 
-/** A bootstrap address that fails is worth a line at first, and then every ten minutes. */
+/** A bootstrap address that fails is worth a line at first, and then every ten minutes; anew after a minute of success. */
 export const isWorthWarning = (target: Target, nowMillis: number): boolean =>
   target.kind === "bootstrap" &&
   (target.warnedMillis === undefined || nowMillis - target.warnedMillis >= warnEveryMillis)

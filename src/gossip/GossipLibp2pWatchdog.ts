@@ -51,10 +51,11 @@ const make = Effect.gen(function* () {
       Effect.match({ onSuccess: () => true, onFailure: () => false })
     )
 
-  const speaksGossip = (connection: Connection) =>
+  /** Whether it has said what it speaks, and gossip is not among it. Where identify was lost on the way, it has not. */
+  const speaksOtherwise = (connection: Connection) =>
     Effect.promise(() =>
       libp2p.peerStore.get(connection.remotePeer).then(
-        ({ protocols }) => protocols.some(isGossip),
+        ({ protocols }) => protocols.length > 0 && !protocols.some(isGossip),
         () => false
       )
     )
@@ -74,7 +75,7 @@ const make = Effect.gen(function* () {
     if (first === undefined || act === "none") return
     if (act === "settle") return yield* Effect.asVoid(Effect.forkScoped(settle(connections)))
     // A peer that is here for something else lacks nothing.
-    if (!(yield* speaksGossip(first))) return
+    if (yield* speaksOtherwise(first)) return
     if (act === "reopen") return yield* Effect.asVoid(Effect.forkScoped(identify(first)))
     yield* Effect.logInfo("connection without gossip given up").pipe(Effect.annotateLogs({ peer }))
     yield* hangUp(first)

@@ -16,11 +16,13 @@ import { type Topic, topics } from "./Topic.ts"
 /** What became of a message at a node: GossipSub's own refusals, then the judge's verdict. */
 export type Reception = "absent" | "off-topic" | "seen" | "unsigned" | "waiting" | Verdict
 
+/** A network in memory, which knows places and bytes, but no servers. */
 export interface MemoryNetwork {
   /** A node, up while the layer's scope is open. `at` is its place where that is not its peer ID. */
   node(peerId: PeerId, options?: { readonly at?: Place | undefined }): Layer.Layer<Gossip | Streams>
   /** Links two places, whether or not nodes are up there; once more changes the weather. */
   connect(a: Place, b: Place, weather?: Weather): Effect.Effect<void>
+  /** Takes the link between two places away. */
   disconnect(a: Place, b: Place): Effect.Effect<void>
   /** Cuts every link between places of different groups; places in no group are one more group. */
   partition(groups: ReadonlyArray<ReadonlyArray<Place>>): Effect.Effect<void>
@@ -28,9 +30,11 @@ export interface MemoryNetwork {
   readonly heal: Effect.Effect<void>
   /** Cuts a place off: nothing on its way to it arrives, and nothing it says leaves. `plug` undoes it. */
   unplug(place: Place): Effect.Effect<void>
+  /** Undoes `unplug`. */
   plug(place: Place): Effect.Effect<void>
   /** Keeps what arrives at a place waiting, as the sockets of a stopped process do. `release` lets it in. */
   hold(place: Place): Effect.Effect<void>
+  /** Undoes `hold`: what waited arrives now, in order. */
   release(place: Place): Effect.Effect<void>
   /** Hands signed bytes to a node as if this neighbour had sent them: what an attacker can do. */
   inject(neighbour: PeerId, to: Place, signed: Uint8Array): Effect.Effect<Reception>

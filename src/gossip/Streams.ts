@@ -11,7 +11,9 @@ export class StreamBroken extends Schema.TaggedError<StreamBroken>()("StreamBrok
   cause: Schema.Defect()
 }) {}
 
+/** A stream of bytes in both directions, between this server and one peer. */
 export interface ByteStream {
+  /** Who is at the other end. */
   readonly peer: PeerId
   /** The next bytes that the other side wrote, in pieces of any size; `undefined` once it has closed its side. */
   readonly read: Effect.Effect<Uint8Array | undefined, StreamBroken>
@@ -21,6 +23,7 @@ export interface ByteStream {
   readonly end: Effect.Effect<void, StreamBroken>
 }
 
+/** Exchanges with one peer at a time, beside the gossip: who serves a protocol, and who asks. */
 export class Streams extends Context.Service<
   Streams,
   {

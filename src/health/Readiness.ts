@@ -17,22 +17,29 @@ export class CheckFailed extends Schema.TaggedError<CheckFailed>()("CheckFailed"
   }
 }
 
+/** How one check went. */
 export interface CheckOutcome {
+  /** Whether it passed. */
   readonly ok: boolean
   /** What strangers may read of a failure. */
   readonly error?: string
 }
 
+/** How all the checks went. */
 export interface ReadinessReport {
+  /** Whether the server can do its work: every check passed, and it is not leaving. */
   readonly ready: boolean
   /** Why a server whose checks may all pass is not ready. */
   readonly reason?: "draining"
+  /** How each check went, by its name. */
   readonly checks: Readonly<Record<string, CheckOutcome>>
   /** The failures with all that the log may say of them. */
   readonly failures: ReadonlyArray<CheckFailed>
+  /** How long they took together, in milliseconds. */
   readonly durationMillis: number
 }
 
+/** The checks of a server: its own, and those that an application registers. */
 export class Readiness extends Context.Service<
   Readiness,
   {

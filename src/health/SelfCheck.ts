@@ -13,8 +13,11 @@ const longestErrorText = 200
 
 /** What is kept of one self-check, also across restarts (R14). */
 export interface SelfCheckRecord {
+  /** When it began, in milliseconds since the Unix epoch. */
   readonly startedWallMillis: number
+  /** How long it took, in milliseconds. */
   readonly durationMillis: number
+  /** Whether every check passed. */
   readonly ok: boolean
   /** Name and outside text of the first check that failed, such as `postgres: refused`; absent when it passed. */
   readonly errorClass: string | undefined

@@ -14,8 +14,11 @@ import { Settings } from "../config/Settings.ts"
 import * as KeyFile from "./KeyFile.ts"
 import { fromCanonical, type PeerId } from "./PeerId.ts"
 
+/** The key of a server, with the name that follows from it. */
 export interface IdentityShape {
+  /** The name that others know the server by. */
   readonly peerId: PeerId
+  /** The Ed25519 key. Never logged, never sent. */
   readonly privateKey: PrivateKey
   /** Where the key came from: `RICOCHET_SEED_HEX`, or the path of its file. */
   readonly origin: string
@@ -46,6 +49,7 @@ export class IdentityNotKept extends Schema.TaggedError<IdentityNotKept>()("Iden
   }
 }
 
+/** Who this server is. */
 export class Identity extends Context.Service<Identity, IdentityShape>()("ricochet-discovery/identity/Identity") {
   /** Finds the key, or creates one in the data directory. */
   static readonly layer: Layer.Layer<Identity, BadIdentity | IdentityNotKept, Settings> = Layer.suspend(() =>

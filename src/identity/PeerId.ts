@@ -9,6 +9,7 @@ import { CID } from "multiformats/cid"
 /** A peer ID as base58 text (`12D3KooW…`). Two peer IDs name the same peer exactly when the texts are equal. */
 export type PeerId = string & Brand.Brand<"PeerId">
 
+/** Text that names no peer. */
 export class InvalidPeerId extends Schema.TaggedError<InvalidPeerId>()("InvalidPeerId", {
   problem: Schema.String
 }) {
@@ -48,6 +49,7 @@ export const parse = (text: string): Result.Result<PeerId, InvalidPeerId> => {
 /** Marks text that a peer-ID object printed of itself. For the rooms that hold such objects. */
 export const fromCanonical = (text: string): PeerId => text as PeerId
 
+/** Whether text is a peer ID in its canonical form, base58. `parse` reads the other forms too. */
 export const isPeerId = (text: string): text is PeerId =>
   Result.match(parse(text), { onFailure: () => false, onSuccess: (id) => id === text })
 

@@ -149,7 +149,7 @@ export const layerGround: Layer.Layer<
 /**
  * The server on a ground that is given. When it is built, everything is up and the first words are said (R23); when it
  * closes, it says farewell first (R13). Fails with OwnAnnouncementRefused, and with OpsListenUnavailable where
- * `ops.enabled` is true.
+ * `ops.enabled` is true. A program that composes a second server of its parts wraps each in `Layer.fresh`.
  */
 export const layerServer: Layer.Layer<ServerServices, OpsListenUnavailable | OwnAnnouncementRefused, Ground> =
   Live.layer
@@ -162,7 +162,16 @@ export const layerServer: Layer.Layer<ServerServices, OpsListenUnavailable | Own
  * ```
  *
  * It is `layerServer` on `layerGround` on `layerConfig`; an application that replaces a part, or registers a check of
- * its own, writes these out.
+ * its own, writes these out. Each call makes another server, however many there are in a program.
  */
 export const layer = (config: DiscoveryConfig = {}): Layer.Layer<Database | Ground | ServerServices, StartFailure> =>
-  layerServer.pipe(Layer.provideMerge(layerGround), Layer.provideMerge(layerConfig(config)))
+  apart(layerServer.pipe(Layer.provideMerge(layerGround), Layer.provideMerge(layerConfig(config))))
+
+/**
+ * A layer that shares no part with any other, where two would otherwise be built of one: a second server, in a program
+ * that has provided a first, would be the first once more.
+ */
+const apart = <A, E>(whole: Layer.Layer<A, E>): Layer.Layer<A, E> =>
+  Layer.effectContext(
+    Effect.flatMap(Effect.scope, (scope) => Layer.buildWithMemoMap(whole, Layer.makeMemoMapUnsafe(), scope))
+  )

@@ -35,7 +35,7 @@ export interface Server {
   readonly retentionPolicy: string
   /** The port it listens on for other servers, 0 to 65535. */
   readonly port: number
-  /** The multiaddrs of this server's open connections to it; empty while there is none. */
+  /** The multiaddrs of this server's open connections to it, as of a second ago at most; empty while there is none. */
   readonly addresses: ReadonlyArray<string>
   /** When it was heard for the first time, in milliseconds since the Unix epoch. */
   readonly firstHeardMillis: number

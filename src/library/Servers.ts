@@ -13,7 +13,7 @@ import { type Server, type ServerState, serverOf, type View } from "./Server.ts"
 
 /**
  * What a reader of the list is told. First a snapshot, then every change after exactly that state. A reader that falls
- * 1 024 changes behind is told a snapshot in their place; it replaces all that came before.
+ * 1 024 changes behind is told a snapshot in place of what it missed; it replaces all that came before.
  */
 export type ServersEvent =
   | {
@@ -94,7 +94,8 @@ const eventOf = ({ cause, entry, serverId }: Change, told: Told, view: View): Re
     return told.delete(serverId) ? [{ _tag: "Gone", cause, serverId }] : []
   }
   const server = entry && serverOf(entry, view)
-  if (server === undefined) return []
+  // Silence may be told twice: a state is as of now, and two hours pass a moment before the registry says so.
+  if (server === undefined || (cause === "silent" && before === "silent")) return []
   told.set(serverId, server.state)
   return [{ _tag: "Changed", cause, before, server }]
 }
@@ -123,7 +124,11 @@ const make = Effect.gen(function* () {
     })
     return Stream.concat(Stream.make(first), Stream.flattenIterable(Stream.unfold(undefined, () => next)))
   })
-  const changes: Stream.Stream<ServersEvent> = Stream.catch(Stream.unwrap(subscription), () => changes)
+  /** Until the reader is too slow. */
+  const untilTooSlow = Stream.catch(Stream.unwrap(subscription), () => Stream.empty)
+  const untilClosed = Effect.map(Deferred.isDone(closed), (isClosed) =>
+    isClosed ? undefined : ([untilTooSlow, undefined] as const)
+  )
 
   return Servers.of({
     list: (filter = {}) => Effect.map(available(filter), ({ entries, view }) => shown(entries, view)),
@@ -140,6 +145,6 @@ const make = Effect.gen(function* () {
     }),
     pick: (key, filter = {}) =>
       Effect.map(available(filter), ({ entries, view }) => one(Query.pick(entries, key), view)),
-    changes
+    changes: Stream.flatten(Stream.unfold(undefined, () => untilClosed))
   })
 })

@@ -5,6 +5,7 @@
 import { Cause, Duration, Predicate, Redacted } from "effect"
 import { inert } from "./InertText.ts"
 
+/** A fact beside a message of the log, as it is printed: inert text, bounded in length. */
 export type Fact = string | number | boolean | ReadonlyArray<string>
 
 const longest = 300

@@ -53,6 +53,9 @@ export const ServiceQuery = Schema.Struct({
 }).mapFields(Struct.map(Schema.optionalKey))
 export type ServiceQuery = typeof ServiceQuery.Type
 
+/** What the parameters mean: of a number, the text that carries it would tell no more than a pattern. */
+const meanings = new Map(Object.entries(Schema.toJsonSchemaDocument(ServiceQuery).schema.properties ?? {}))
+
 const health = HttpApiGroup.make("health", { topLevel: true })
   .annotate(OpenApi.Description, "Whether the process lives, and whether it can do its work")
   .add(
@@ -70,9 +73,22 @@ const services = HttpApiGroup.make("services")
   .add(
     HttpApiEndpoint.get("list", "/services", { query: ServiceQuery, success: ServiceList })
       .annotate(OpenApi.Summary, "The available servers, highest uptime score first, then by peer ID")
-      .annotate(HttpApi.QueryParseOptions, { onExcessProperty: "error", errors: "all" }),
+      .annotate(HttpApi.QueryParseOptions, { onExcessProperty: "error", errors: "all" })
+      .annotate(OpenApi.Transform, (operation) => ({
+        ...operation,
+        parameters: operation.parameters.map((parameter: { readonly name: string }) => ({
+          ...parameter,
+          schema: meanings.get(parameter.name)
+        }))
+      })),
     HttpApiEndpoint.get("watch", "/services/watch", {
-      headers: { "last-event-id": Schema.optionalKey(Schema.String.check(Schema.isMaxLength(64))) },
+      headers: {
+        "last-event-id": Schema.optionalKey(
+          Schema.String.check(Schema.isMaxLength(64)).annotate({
+            description: "The id of the last event that was read"
+          })
+        )
+      },
       success: HttpApiSchema.StreamSse({ events: WatchEvent }),
       error: TooManyWatchers
     })
@@ -82,7 +98,9 @@ const services = HttpApiGroup.make("services")
         "Resumable by Last-Event-ID while the change is remembered, else a fresh snapshot. A comment every 15 seconds. A client that falls too far behind is disconnected."
       ),
     HttpApiEndpoint.get("find", "/services/:peerId", {
-      params: { peerId: Schema.String },
+      params: {
+        peerId: Schema.String.annotate({ description: "The peer ID, in base58 (12D3KooW…) or as CIDv1 (bafz…)" })
+      },
       success: ServiceDetail,
       error: NeverHeard
     }).annotate(OpenApi.Summary, "Whether a server is listed, and if not, why not and since when")

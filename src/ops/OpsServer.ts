@@ -5,6 +5,7 @@
 import { Context, Effect, Layer } from "effect"
 import { Settings } from "../config/Settings.ts"
 
+/** The HTTP listener for operators. */
 export class OpsServer extends Context.Service<
   OpsServer,
   {

@@ -1,6 +1,6 @@
 /** This server's own entry: what it would announce now, told by the room that announces. */
 import { Clock, Context, Effect, Layer, Option } from "effect"
-import { Capabilities } from "../announcing/Capabilities.ts"
+import { Offer } from "../announcing/Capabilities.ts"
 import { compose } from "../announcing/OwnAnnouncement.ts"
 import { Settings } from "../config/Settings.ts"
 import { Gossip } from "../gossip/Gossip.ts"
@@ -17,7 +17,7 @@ export class OwnEntry extends Context.Service<OwnEntry, { readonly read: Effect.
       const settings = yield* Settings
       const gossip = yield* Gossip
       const selfCheck = yield* SelfCheck
-      const capabilities = yield* Capabilities
+      const offer = yield* Offer
       const startedMillis = yield* Clock.currentTimeMillis
 
       const read = Effect.gen(function* () {
@@ -28,7 +28,7 @@ export class OwnEntry extends Context.Service<OwnEntry, { readonly read: Effect.
         const timestamp = Timestamp.fromMillis(latest?.record.startedWallMillis ?? startedMillis)
         const said = compose(settings, {
           serverId: gossip.self,
-          capabilities,
+          capabilities: yield* offer.current,
           addresses,
           healthy: latest?.healthy ?? false,
           uptimeScore: score,
@@ -51,5 +51,5 @@ export class OwnEntry extends Context.Service<OwnEntry, { readonly read: Effect.
       })
       return OwnEntry.of({ read })
     })
-  )
+  ).pipe(Layer.provide(Offer.layer))
 }

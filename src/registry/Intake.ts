@@ -157,14 +157,19 @@ const make = Effect.gen(function* () {
     return last === undefined || words.timestamp > last
   })
 
-  /** R10. A message without a timestamp says nothing of the time. */
-  const hearClock = Effect.fnUntraced(function* ({ serverId, timestamp }: Announcement | Heartbeat, at: Now) {
-    if (timestamp === Timestamp.zero) return
-    const sample = { timestamp, skewMillis: skewMillis(timestamp, at), steadyMillis: at.steadyMillis }
-    OwnClock.hear(clocks, serverId, sample)
-    if (at.steadyMillis - clockLookedAt < clockVerdictMillis) return
+  /** R10: whether the message says something of its signer's clock. One without a timestamp does not. */
+  const hearClock = Effect.fnUntraced(function* (
+    { serverId, timestamp }: Announcement | Heartbeat,
+    isDoubtful: boolean,
+    at: Now
+  ) {
+    if (timestamp === Timestamp.zero) return false
+    const sample = { timestamp, skewMillis: skewMillis(timestamp, at), steadyMillis: at.steadyMillis, isDoubtful }
+    const speaks = OwnClock.hear(clocks, serverId, sample)
+    if (at.steadyMillis - clockLookedAt < clockVerdictMillis) return speaks
     clockLookedAt = at.steadyMillis
     yield* log.ownClock(OwnClock.verdict(clocks, at.steadyMillis), at)
+    return speaks
   })
 
   const tellAccepted = Effect.fnUntraced(function* (
@@ -212,7 +217,7 @@ const make = Effect.gen(function* () {
     const outcome = yield* judged(reading.success, message, origin, at)
     if (Result.isSuccess(outcome)) {
       yield* tally.count(message.topic, undefined)
-      if (isLive) yield* hearClock(words, at)
+      if (isLive) yield* hearClock(words, false, at)
       if (origin.kind === "handed-on") {
         unrelayed.await(reading.success.kind, words.serverId, words.timestamp, at.steadyMillis)
       }
@@ -234,9 +239,10 @@ const make = Effect.gen(function* () {
     yield* tally.count(message.topic, refusal)
     const isOfNow = yield* isNews(refusal, reading.success)
     if (isOfNow) yield* registry.noteRefusal(message.signer, refusal)
-    const isClock = isLive && isOfNow && (refusal.reason === "too-old" || refusal.reason === "too-far-ahead")
-    if (isClock) yield* hearClock(words, at)
-    yield* tellRefused(refusal, words, message, isClock && words.timestamp !== Timestamp.zero, at)
+    const isOld = refusal.reason === "too-old"
+    const isOfClock = isLive && isOfNow && (isOld || refusal.reason === "too-far-ahead")
+    const speaks = isOfClock && (yield* hearClock(words, isOld, at))
+    yield* tellRefused(refusal, words, message, speaks, at)
     return outcome
   })
 

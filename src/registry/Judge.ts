@@ -9,7 +9,15 @@ import * as Timestamp from "../time/Timestamp.ts"
 import type { Announcement } from "./Announcement.ts"
 import type { Heartbeat } from "./Heartbeat.ts"
 import type { Known, Moment } from "./Known.ts"
-import { beatSample, forgottenAfterMillis, maxAheadNanos, recentVerdicts, tooOldNanos } from "./Limits.ts"
+import {
+  beatSample,
+  firstBeatMillis,
+  forgottenAfterMillis,
+  maxAheadNanos,
+  recentVerdicts,
+  saidTogetherNanos,
+  tooOldNanos
+} from "./Limits.ts"
 import { verdictInForce } from "./Query.ts"
 import { type Refusal, refuse } from "./Refusal.ts"
 import type { Decide } from "./Registry.ts"
@@ -108,7 +116,8 @@ const believe = (
   const isLatest = before === undefined || message.timestamp >= before.timestamp
   const isChange = before !== undefined && before.healthy !== verdict.healthy
   // An announcement repeats the verdict of the last check, which its heartbeat has told or will tell.
-  const isCheck = verdict === message && (message === words.heartbeat?.message || isChange || known === undefined)
+  const isTold = message === words.heartbeat?.message && !isSaidAgain(known, words, heard)
+  const isCheck = verdict === message && (isTold || isChange || known === undefined)
   const recent = isCheck
     ? [...(known?.recent ?? []).slice(1 - recentVerdicts), { wallMillis: heard.wallMillis, healthy: verdict.healthy }]
     : (known?.recent ?? [])
@@ -152,8 +161,25 @@ const firstMomentHeard = (heard: Moment, now: Now, origin: Origin): Moment =>
   origin.kind === "restored" ? earlier(heard, momentAt(origin.firstHeardWallMillis, now)) : heard
 
 /**
- * The sender's beat: the upper quartile of the newest intervals between its checks. Neither a burst of re-announcements
- * nor one long silence moves it, and a new interval is believed after six beats (R21).
+ * Whether a heartbeat is the last check told once more, as it is to every newcomer: right after an announcement, and too
+ * soon for another check (R11).
+ */
+const isSaidAgain = (
+  known: Known | undefined,
+  { announcement, heartbeat }: Pick<Known, "announcement" | "heartbeat">,
+  heard: Moment
+): boolean => {
+  const last = known?.recent.at(-1)
+  if (last === undefined || announcement === undefined || heartbeat === undefined) return false
+  const afterNanos = heartbeat.message.timestamp - announcement.message.timestamp
+  const isTogether = afterNanos >= 0n && afterNanos <= saidTogetherNanos
+  const soonestMillis = known?.beatMillis === undefined ? firstBeatMillis : 0.75 * known.beatMillis
+  return isTogether && heard.wallMillis - last.wallMillis < soonestMillis
+}
+
+/**
+ * The sender's beat: the median of the newest intervals between its checks, the shorter of two in the middle. Neither
+ * long silences nor a missed heartbeat move it, and a new interval is believed after five beats (R21).
  */
 const observedBeat = (recent: Known["recent"]): number | undefined => {
   const newest = recent.slice(-1 - beatSample)
@@ -161,5 +187,5 @@ const observedBeat = (recent: Known["recent"]): number | undefined => {
     .map((check, index) => check.wallMillis - (newest[index - 1]?.wallMillis ?? check.wallMillis))
     .filter((gap) => gap >= 1_000)
     .sort((left, right) => left - right)
-  return gaps[Math.round(0.7 * (gaps.length - 1))]
+  return gaps[(gaps.length - 1) >> 1]
 }

@@ -38,6 +38,13 @@ export const knownForADayMillis = 86_400_000
 export const recentVerdicts = 60
 /** Intervals between heartbeats that the observed beat is taken from, newest ones. Source: R21. */
 export const beatSample = 8
+/**
+ * An announcement and a heartbeat whose timestamps lie no further apart were said together, at a start, to a newcomer or
+ * where both schedules meet: 2 seconds in nanoseconds. Source: R11, R21.
+ */
+export const saidTogetherNanos = 2_000_000_000n
+/** While no beat is known, what is said together counts as another check after this long: 1 minute in milliseconds. */
+export const firstBeatMillis = 60_000
 
 // Strangers
 
@@ -88,5 +95,12 @@ export const clockDisagreementMillis = 30_000
 export const clockSampleMillis = 3_600_000
 /** Servers whose clocks are compared with ours at most, newest heard kept. */
 export const clockSamples = 1_024
+/**
+ * Two messages too old to count say that a clock is behind when they were heard at least so far apart, 20 seconds in
+ * milliseconds (the shortest beat in use is 30), and their dates lie as far apart.
+ */
+export const clockStrideMillis = 20_000
+/** What the way to us may take longer for one of the two than for the other: 5 seconds in milliseconds. */
+export const clockWanderMillis = 5_000
 /** How often the verdict on our clock is worked out again at most: 10 seconds in milliseconds. */
 export const clockVerdictMillis = 10_000

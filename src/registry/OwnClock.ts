@@ -3,7 +3,13 @@
  * samples; who warns is Intake's.
  */
 import type { PeerId } from "../identity/PeerId.ts"
-import { clockDisagreementMillis, clockSampleMillis, clockSamples } from "./Limits.ts"
+import {
+  clockDisagreementMillis,
+  clockSampleMillis,
+  clockSamples,
+  clockStrideMillis,
+  clockWanderMillis
+} from "./Limits.ts"
 
 /** What one server's newest message says of the time. */
 interface Sample {
@@ -11,6 +17,8 @@ interface Sample {
   /** The sender's clock less ours, in milliseconds: positive is ahead. */
   readonly skewMillis: number
   readonly steadyMillis: number
+  /** Whether the message may have been made long before it was heard: it is too old to count. */
+  readonly isDoubtful: boolean
 }
 
 /** The clocks heard, in the order in which they were heard. */
@@ -18,19 +26,28 @@ export type Samples = Map<PeerId, Sample>
 
 export const empty = (): Samples => new Map()
 
+/** Whether the signer's clock goes on as ours does: seen over a while, or for another message after that. */
+const goesOn = (last: Sample, next: Sample): boolean =>
+  Math.abs(next.skewMillis - last.skewMillis) <= clockWanderMillis &&
+  (!last.isDoubtful || next.steadyMillis - last.steadyMillis >= clockStrideMillis)
+
 /**
  * Takes the time that a verified signer put into a message that was heard now, whether or not the message counts
- * otherwise. Only a signer's newest message speaks: a replayed one would say that its signer's clock is behind.
+ * otherwise, and answers whether that says something of its signer's clock. Only a signer's newest message does: a
+ * replayed one would say that its signer's clock is behind. So might one of a server that is not known, so a doubtful
+ * message speaks once another before it said the same.
  */
-export const hear = (samples: Samples, signer: PeerId, sample: Sample): void => {
+export const hear = (samples: Samples, signer: PeerId, sample: Sample): boolean => {
   const last = samples.get(signer)
-  if (last !== undefined && sample.timestamp <= last.timestamp) return
+  if (last !== undefined && sample.timestamp <= last.timestamp) return false
+  const isDoubtful = sample.isDoubtful && (last === undefined || !goesOn(last, sample))
   samples.delete(signer)
-  samples.set(signer, sample)
+  samples.set(signer, { ...sample, isDoubtful })
   for (const quietest of samples.keys()) {
-    if (samples.size <= clockSamples) return
+    if (samples.size <= clockSamples) break
     samples.delete(quietest)
   }
+  return !isDoubtful
 }
 
 /** `disagreeing` of the `heard` servers agree on the direction; `byMillis` is the median of what they say, 0 or more. */
@@ -49,7 +66,8 @@ export interface ClockVerdict {
 export const verdict = (samples: Samples, steadyMillis: number): ClockVerdict => {
   const skews: Array<number> = []
   for (const sample of samples.values()) {
-    if (steadyMillis - sample.steadyMillis <= clockSampleMillis) skews.push(sample.skewMillis)
+    const isRecent = steadyMillis - sample.steadyMillis <= clockSampleMillis
+    if (isRecent && !sample.isDoubtful) skews.push(sample.skewMillis)
   }
   const heard = skews.length
   if (heard === 0) return { state: "unknown", byMillis: 0, disagreeing: 0, heard }

@@ -33,6 +33,7 @@ export const verdictOf = {
   defect: "ignore"
 } as const satisfies Record<string, Exclude<Verdict, "accept">>
 
+/** Why a message did not count: one of a closed set. */
 export type RefusalReason = keyof typeof verdictOf
 
 export const refusalReasons = Object.keys(verdictOf) as ReadonlyArray<RefusalReason>

@@ -23,9 +23,13 @@ export interface Admission {
 
 /** What is remembered of the messages of one signer that did not count (R21). */
 export interface RefusalRecord {
+  /** Why the last of them did not count. */
   readonly reason: RefusalReason
+  /** What was wrong with it, naming the field; at most 200 characters. */
   readonly detail: string
+  /** How many did not count. */
   readonly count: number
+  /** When the last of them came, in milliseconds since the Unix epoch. */
   readonly lastWallMillis: number
 }
 
@@ -36,7 +40,9 @@ export interface RefusedSigner extends RefusalRecord {
 
 /** When and why an entry was pushed out of a full registry (R19). */
 export interface EvictionRecord {
+  /** When it went, in milliseconds since the Unix epoch. */
   readonly wallMillis: number
+  /** Why it was this one that went. */
   readonly reason: string
 }
 

@@ -161,6 +161,7 @@ export class DataDirectory extends Context.Service<
     readonly path: string
   }
 >()("ricochet-discovery/storage/DataDirectory") {
+  /** Creates the directory where there is none, and holds it as long as the layer lives. */
   static readonly layer: Layer.Layer<DataDirectory, DataDirectoryInUse | DataDirectoryUnusable, Settings> =
     Layer.effect(
       DataDirectory,

@@ -21,12 +21,15 @@ export class DatabaseRefused extends Schema.TaggedError<DatabaseRefused>()("Data
   }
 }
 
+/** The database of a server, whichever it is. */
 export class Database extends Context.Service<
   Database,
   {
+    /** PostgreSQL, or the embedded one, which is PostgreSQL in this process. */
     readonly kind: "postgres" | "embedded"
     /** Where it is, for the log: never a password. */
     readonly location: string
+    /** Effect's client for it, on the pool that the server uses. */
     readonly sql: SqlClient
     /**
      * One round trip through the pool that the server uses. Interrupting it ends it at once and discards its

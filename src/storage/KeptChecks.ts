@@ -4,6 +4,7 @@ import type { MigrationError } from "effect/sql/Migrator"
 import type { SqlError } from "effect/sql/SqlError"
 import type { SelfCheckRecord } from "../health/SelfCheck.ts"
 
+/** Where this server's last self-checks are kept across restarts (R14). */
 export class KeptChecks extends Context.Service<
   KeptChecks,
   {

@@ -15,9 +15,13 @@ export interface KeptMessage {
   readonly timestamp: bigint
 }
 
+/** A server as it is kept. */
 export interface KeptServer {
+  /** Its peer ID. */
   readonly serverId: PeerId
+  /** Its newest announcement; absent before the first. */
   readonly announcement: KeptMessage | undefined
+  /** Its newest heartbeat; absent before the first. */
   readonly heartbeat: KeptMessage | undefined
   /** Milliseconds since the Unix epoch, on this server's clock. */
   readonly firstHeardMillis: number
@@ -25,6 +29,7 @@ export interface KeptServer {
   readonly lastHeardMillis: number
 }
 
+/** Where the servers known to this one are kept across restarts (R14). */
 export class KeptServers extends Context.Service<
   KeptServers,
   {
@@ -35,6 +40,7 @@ export class KeptServers extends Context.Service<
     load(sinceMillis: number, most: number): Effect.Effect<ReadonlyArray<KeptServer>, SqlError | MigrationError>
     /** Keeps these, each once. Of what is kept already, the newer message of each topic stays. */
     write(servers: ReadonlyArray<KeptServer>): Effect.Effect<void, SqlError | MigrationError>
+    /** Forgets these servers. */
     forget(servers: ReadonlyArray<PeerId>): Effect.Effect<void, SqlError | MigrationError>
     /** Forgets every server last heard before this. */
     forgetBefore(millis: number): Effect.Effect<void, SqlError | MigrationError>

@@ -4,6 +4,7 @@
  */
 import { Clock, Context, Effect, Layer, Random } from "effect"
 import type { Announcer } from "../announcing/Announcer.ts"
+import { Capabilities } from "../announcing/Capabilities.ts"
 import { believing, keeping, listening, speaking, telling } from "../Composition.ts"
 import { Settings, type SettingsShape } from "../config/Settings.ts"
 import type { DirectorySync } from "../directory/DirectorySync.ts"
@@ -39,6 +40,8 @@ export type VirtualServices =
 
 export interface Given {
   readonly settings: SettingsShape
+  /** What it announces that it offers. */
+  readonly capabilities: ReadonlyArray<string> | undefined
   /** What each self-check does, in place of the ping of a database. */
   readonly check: Effect.Effect<void, unknown>
   /** Where it keeps what a restart must not forget; absent, it keeps nothing. */
@@ -62,6 +65,7 @@ export const layer = (given: Given) =>
     Layer.provideMerge(believing),
     Layer.provideMerge(readiness(given.check)),
     Layer.provideMerge(Layer.succeed(Settings, given.settings)),
+    Layer.provide(given.capabilities === undefined ? Layer.empty : Layer.succeed(Capabilities, given.capabilities)),
     Layer.provide(VirtualLog.layer(given.nowMillis, given.keepLine)),
     Layer.provide(
       Layer.succeedContext(Context.make(Clock.Clock, given.clock).pipe(Context.add(Random.Random, given.random)))

@@ -1,6 +1,7 @@
 /** What happened on a virtual network, in order, for the moment an assertion fails and somebody asks why. */
 import { Schema } from "effect"
 
+/** Something that happened on a virtual network. */
 export interface Happening {
   /** Milliseconds since the network was made. */
   readonly atMillis: number
@@ -37,6 +38,7 @@ const clockText = (atMillis: number): string => {
   return `${pad(Math.floor(seconds / 3_600))}:${pad(Math.floor(seconds / 60) % 60)}:${pad(seconds % 60)}.${pad(Math.floor(atMillis) % 1_000, 3)}`
 }
 
+/** What happened, in order: the last 10 000 happenings. */
 export class VirtualHistory {
   readonly #happenings: Array<Happening> = []
   readonly #nowMillis: () => number
@@ -48,6 +50,7 @@ export class VirtualHistory {
     this.#named = named
   }
 
+  /** Adds a happening of this moment: of a server, or of the network where none is named. */
   note(server: string | undefined, text: () => string): void {
     this.#happenings.push({ atMillis: this.#nowMillis(), server, text })
     if (this.#happenings.length > longest) this.#happenings.splice(0, longest / 2)

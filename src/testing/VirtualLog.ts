@@ -1,11 +1,15 @@
 /** What a virtual server logs, kept as values: message, level and annotations, at the network's time. */
 import { Layer, Logger, type LogLevel, References } from "effect"
 
+/** A line of a virtual server's log. */
 export interface LogLine {
   /** Milliseconds since the network was made. */
   readonly atMillis: number
+  /** How severe it is. */
   readonly level: LogLevel.LogLevel
+  /** What it says, in the words of the specification. */
   readonly message: string
+  /** The facts beside it, by name. */
   readonly annotations: Readonly<Record<string, unknown>>
 }
 

@@ -12,6 +12,7 @@ import { Unexpected, VirtualHistory } from "./VirtualHistory.ts"
 import { peerIdOf } from "./VirtualPeerId.ts"
 import * as Virtual from "./VirtualServer.ts"
 
+/** What a virtual network is made with. */
 export interface VirtualNetworkOptions {
   /** Decides every delay, loss and random wait. Default 0. */
   readonly seed?: string | number | undefined
@@ -25,9 +26,11 @@ export interface VirtualNetworkOptions {
 
 /** One message as a server published it. */
 export interface Spoken {
+  /** Milliseconds since the network was made. */
   readonly atMillis: number
   /** The name of the server. */
   readonly server: string
+  /** The topic it was published on. */
   readonly topic: Topic
   /** The message as it reads. */
   readonly words: Readonly<Record<string, unknown>>
@@ -37,7 +40,9 @@ export interface Spoken {
 
 /** Somebody with a valid identity and no manners. */
 export interface Attacker {
+  /** The name it has on the network. */
   readonly name: string
+  /** Its identity. */
   readonly peerId: PeerId
   /** Signs any bytes: as itself, or, which does not hold, in the name of another. */
   sign(topic: Topic, data: Uint8Array, inTheNameOf?: PeerId): Uint8Array
@@ -48,6 +53,7 @@ export interface Attacker {
 type Named = Virtual.VirtualServer | string
 const placeOf = (server: Named): string => (typeof server === "string" ? server : server.name)
 
+/** A network of virtual servers, and what a test does to it. */
 export interface VirtualNetwork {
   /** A server, linked but not started. */
   server(name: string, options?: Virtual.VirtualServerOptions): Effect.Effect<Virtual.VirtualServer>
@@ -56,17 +62,21 @@ export interface VirtualNetwork {
     name: string,
     options?: Virtual.VirtualServerOptions
   ): Effect.Effect<Virtual.VirtualServer, Effect.Error<Virtual.VirtualServer["start"]>>
+  /** Links two servers; once more changes the weather of the link. */
   connect(a: Named, b: Named, weather?: Weather): Effect.Effect<void>
+  /** Takes the link between two servers away. */
   disconnect(a: Named, b: Named): Effect.Effect<void>
   /** Cuts every link between servers of different groups; those in none are one more group. */
   partition(...groups: ReadonlyArray<ReadonlyArray<Named>>): Effect.Effect<void>
   /** Ends the partition. */
   readonly heal: Effect.Effect<void>
+  /** Somebody new on the network who is no server. */
   attacker(name: string): Attacker
   /** The date by a clock that is right, in nanoseconds since the Unix epoch. */
   readonly wallNanos: Effect.Effect<bigint>
   /** Milliseconds since the network was made. */
   readonly nowMillis: Effect.Effect<number>
+  /** Every server, in the order in which they came. */
   readonly servers: ReadonlyArray<Virtual.VirtualServer>
   /** What all servers have published, oldest first. */
   readonly spoken: ReadonlyArray<Spoken>
@@ -78,6 +88,7 @@ export interface VirtualNetwork {
   expect<A>(what: string, actual: A, expected: A): Effect.Effect<void, Unexpected>
   /** The network under the servers: messages held, rejects counted, streams. */
   readonly memory: GossipMemory.MemoryNetwork
+  /** What happened, for a test that wants to see it. */
   readonly history: VirtualHistory
 }
 

@@ -21,7 +21,10 @@ import * as VirtualLog from "./VirtualLog.ts"
 import { peerIdOf } from "./VirtualPeerId.ts"
 import * as VirtualSettings from "./VirtualSettings.ts"
 
+/** What a virtual server is made with, besides its settings. */
 export interface VirtualServerOptions extends VirtualSettings.VirtualSettings {
+  /** What it announces that it offers. Default: what every Ricochet server does. */
+  readonly capabilities?: ReadonlyArray<string> | undefined
   /** What its self-check does, as for `check`. Default: it passes. */
   readonly check?: Effect.Effect<void, unknown> | undefined
   /** How far its wall clock is ahead; negative is behind. Default: it is right. */
@@ -35,8 +38,11 @@ export interface VirtualServerOptions extends VirtualSettings.VirtualSettings {
   readonly peerId?: PeerId | undefined
 }
 
+/** A virtual server, and what a test does to it. It keeps its identity over its lives. */
 export interface VirtualServer {
+  /** Its name on the network. */
   readonly name: string
+  /** Its peer ID, made of its name where its options say nothing else. */
   readonly peerId: PeerId
   /**
    * Starts it. What takes no time has happened when this ends; a first self-check that takes its time goes on while
@@ -49,6 +55,7 @@ export interface VirtualServer {
   readonly crash: Effect.Effect<void>
   /** Stands still, as a suspended machine does: no timer fires, and what is sent to it waits. */
   readonly suspend: Effect.Effect<void>
+  /** Goes on after `suspend`: what waited comes at once. */
   readonly resume: Effect.Effect<void>
   /** From now on its wall clock is so far ahead of the others; negative is behind. */
   skew(by: Duration.Input): Effect.Effect<void>
@@ -115,6 +122,7 @@ export const make = Effect.fnUntraced(function* (
   const layerOf = (own: Life) =>
     layer({
       settings: VirtualSettings.make(options),
+      capabilities: options.capabilities,
       check: Effect.suspend(() => script),
       kept: options.keeps === true ? kept.layer(() => own.isAlive) : undefined,
       keepLine: (line) => {
@@ -249,9 +257,12 @@ export const make = Effect.fnUntraced(function* (
     resume: noted("goes on", Effect.andThen(time.resume, memory.release(place))),
     skew: (by) => noted(`its clock is ahead by ${String(by)}`, time.skew(by)),
     check: (next) =>
-      Effect.sync(() => {
-        script = next
-      }),
+      noted(
+        "its self-check is another",
+        Effect.sync(() => {
+          script = next
+        })
+      ),
     list,
     why,
     entry,

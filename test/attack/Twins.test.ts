@@ -33,11 +33,11 @@ describe("two servers with one identity", () => {
         assert.deepInclude(warnings(twin, asTwin), ["Warn", twin.peerId], twin.name)
         for (const warning of warnings(twin, asTwin)) assert.deepStrictEqual(warning, ["Warn", twin.peerId])
       }
-      yield* TestClock.adjust("24 hours")
+      yield* TestClock.adjust("8 hours")
       for (const twin of [left, right]) {
         // Two topics.
-        assert.isAtMost(warnings(twin, asTwin).length, 2 * 25, twin.name)
-        assert.isAtLeast(warnings(twin, asTwin).length, 2 * 23, twin.name)
+        assert.isAtMost(warnings(twin, asTwin).length, 2 * 9, twin.name)
+        assert.isAtLeast(warnings(twin, asTwin).length, 2 * 7, twin.name)
       }
       // Twins that say the same are one to everybody else.
       for (const observer of observers) assert.deepStrictEqual(warnings(observer, asObserver), [], observer.name)

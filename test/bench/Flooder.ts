@@ -20,8 +20,8 @@ import { encodeAnnouncement, encodeHeartbeat } from "../../src/registry/Wire.ts"
 export type Order =
   | { readonly order: "meet"; readonly addresses: ReadonlyArray<string> }
   | { readonly order: "sign"; readonly kind: "announcement" | "heartbeat" }
-  /** Sends what was signed last to the receiver of that index. */
-  | { readonly order: "send"; readonly receiver: number }
+  /** Sends what was signed last to the receiver of that index: all of it, or the part of these bounds. */
+  | { readonly order: "send"; readonly receiver: number; readonly part?: readonly [from: number, to: number] }
 export type Done = { readonly done: Order["order"]; readonly payloadBytes: number }
 
 const servers = Number(process.argv[2])
@@ -72,6 +72,8 @@ const node = await createLibp2p({
   transports: [tcp()],
   connectionEncrypters: [noise()],
   streamMuxers: [yamux()],
+  // Whoever is flooded answers a ping late.
+  connectionMonitor: { enabled: false },
   services: {
     identify: identify(),
     mesh: gossipsub({ allowedTopics: [...topics], scoreParams: { IPColocationFactorWeight: 0 } })
@@ -109,7 +111,7 @@ process.on("message", async (order: Order) => {
     }
     case "send": {
       const stream = await streamTo(receivers[order.receiver] ?? "")
-      for (const one of frames) stream.push(one)
+      for (const one of frames.slice(...(order.part ?? []))) stream.push(one)
     }
   }
   process.send?.({ done: order.order, payloadBytes } satisfies Done)

@@ -3,12 +3,22 @@
  * units. The flags are those of the benchmarks themselves.
  */
 import { Cause, Effect, Exit, Fiber } from "effect"
+import { crowd } from "./Crowd.ts"
 import { discovery } from "./Discovery.ts"
 import { endToEnd } from "./EndToEnd.ts"
 import { machine, print } from "./Figures.ts"
+import { memory } from "./Memory.ts"
+import { services } from "./Services.ts"
 import { verdicts } from "./Verdicts.ts"
 
-const benchmarks: Readonly<Record<string, Effect.Effect<void>>> = { verdicts, "end-to-end": endToEnd, discovery }
+const benchmarks: Readonly<Record<string, Effect.Effect<void>>> = {
+  verdicts,
+  "end-to-end": endToEnd,
+  discovery,
+  services,
+  memory,
+  crowd
+}
 
 const asked = process.argv.slice(2).filter((argument) => !argument.startsWith("--"))
 const unknown = asked.filter((name) => !Object.hasOwn(benchmarks, name))

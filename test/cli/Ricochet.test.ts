@@ -7,6 +7,7 @@ import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { CliError } from "effect/cli"
 import { TestConsole } from "effect/testing"
+import { AnswerIsNo } from "../../src/cli/Process.ts"
 import * as Ricochet from "../../src/cli/Ricochet.ts"
 import { bin, run, slow } from "./Child.ts"
 
@@ -17,6 +18,8 @@ beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), "ricochet-cli-"))
 })
 afterAll(() => rm(directory, { recursive: true }))
+
+const commands = ["serve", "services", "service", "status", "doctor", "config", "identity"]
 
 const ricochet = (...args: ReadonlyArray<string>) => run(bin, args)
 
@@ -31,28 +34,53 @@ describe("ricochet", () => {
     assert.strictEqual(stderr, "")
     const flags =
       "--port --ops-port --development --production --config --data-dir --identity-file --bootstrap --external-addrs --region --pg-host --pg-port --pg-database --pg-username --pg-sslmode --log-format --log-level --version --help"
-    for (const flag of [...flags.split(" "), "serve", "identity"]) assert.include(stdout, flag)
+    for (const flag of [...flags.split(" "), ...commands]) assert.include(stdout, flag)
   })
 })
 
 const mistakes = [
   { args: ["--prot", "1"], told: "ricochet: unknown flag --prot; did you mean --port?" },
   { args: ["sreve"], told: 'ricochet: unknown command "sreve"; did you mean serve?' },
-  { args: ["config", "--chek"], told: "ricochet: unknown flag --chek; did you mean --check?" },
+  { args: ["config", "--chek"], told: "ricochet: unknown flag --chek; did you mean --check?", of: " config" },
+  {
+    args: ["services", "--regoin", "x"],
+    told: "ricochet: unknown flag --regoin; did you mean --region?",
+    of: " services"
+  },
+  // A flag of the server, which this command does not take.
+  { args: ["status", "--regoin", "x"], told: "ricochet: unknown flag --regoin", of: " status" },
+  {
+    args: ["doctor", "--porduction"],
+    told: "ricochet: unknown flag --porduction; did you mean --production?",
+    of: " doctor"
+  },
   { args: ["--colour"], told: "ricochet: unknown flag --colour" },
-  { args: ["config", "all"], told: 'ricochet: Unexpected positional argument: "all"' },
+  { args: ["service"], told: "ricochet: Missing required argument: peer-id", of: " service" },
+  { args: ["config", "all"], told: 'ricochet: Unexpected positional argument: "all"', of: " config" },
   { args: ["--port"], told: "ricochet: Missing value for flag --port. Expected: number" },
   { args: ["--\u001b[2J"], told: "ricochet: unknown flag --\\u{1b}[2J" }
 ]
 
+/** A command in this process, with what it printed. */
+const inProcess = (...args: ReadonlyArray<string>) =>
+  Effect.gen(function* () {
+    const error = yield* Effect.match(Ricochet.run(Layer.empty, args), {
+      onFailure: (failure) => failure,
+      onSuccess: () => undefined
+    })
+    return { error, stdout: yield* TestConsole.logLines, stderr: yield* TestConsole.errorLines }
+  }).pipe(Effect.provide(NodeServices.layer))
+
 describe("a misuse", () => {
-  it.effect.each(mistakes)("R23 R5 is told on standard error, with what was probably meant: $told", ({ args, told }) =>
-    Effect.gen(function* () {
-      const error = yield* Effect.flip(Ricochet.run(Layer.empty, args))
-      assert.isTrue(CliError.isCliError(error))
-      assert.deepStrictEqual(yield* TestConsole.logLines, [])
-      assert.deepStrictEqual(yield* TestConsole.errorLines, [`${told}\nTry ricochet --help.`])
-    }).pipe(Effect.provide(NodeServices.layer))
+  it.effect.each(mistakes)(
+    "R23 R5 is told on standard error, with what was probably meant: $told",
+    ({ args, of, told }) =>
+      Effect.gen(function* () {
+        const { error, stderr, stdout } = yield* inProcess(...args)
+        assert.isTrue(CliError.isCliError(error))
+        assert.deepStrictEqual(stdout, [])
+        assert.deepStrictEqual(stderr, [`${told}\nTry ricochet${of ?? ""} --help.`])
+      })
   )
 
   it("R23 ends with 2, be it the command line's form or a value in it", slow, async () => {
@@ -136,4 +164,40 @@ describe("ricochet identity", () => {
     assert.match(created.stdout, /^12D3KooW\w+\n$/)
     assert.deepStrictEqual(await ricochet("identity", "--data-dir", data), created)
   })
+})
+
+describe("the completions", () => {
+  it.effect.each(["bash", "zsh", "fish"])("of %s know every command", (name) =>
+    Effect.gen(function* () {
+      const { error, stdout } = yield* inProcess("--completions", name)
+      assert.isUndefined(error)
+      for (const command of commands) assert.match(String(stdout[0]), new RegExp(`\\b${command}\\b`))
+    })
+  )
+})
+
+describe("ricochet doctor", () => {
+  it.effect("R22 tells every problem of a configuration that cannot be used, and that all is not well", () =>
+    Effect.gen(function* () {
+      const file = join(directory, "unusable.yaml")
+      yield* Effect.promise(() => writeFile(file, "servr:\n  port: 1\nops: {port: 99999}\n"))
+      const { error, stderr, stdout } = yield* inProcess("doctor", "--config", file)
+      assert.instanceOf(error, AnswerIsNo)
+      assert.deepStrictEqual(stderr, [])
+      assert.deepStrictEqual(String(stdout[0]).split("\n"), [
+        `bad  configuration  ${file}:1:1: servr: unknown section; did you mean server?`,
+        `bad  configuration  ${file}:3:13: ops.port: found number 99999; allowed: a whole number from 0 to 65535`,
+        "",
+        "2 things are wrong"
+      ])
+    })
+  )
+
+  it.effect("R23 a flag that holds no value of its own is bad usage", () =>
+    Effect.gen(function* () {
+      const { error, stdout } = yield* inProcess("doctor", "--port", "http")
+      assert.deepInclude(error, { _tag: "ConfigurationProblems", exitCode: 2 })
+      assert.deepStrictEqual(stdout, [])
+    })
+  )
 })

@@ -76,13 +76,16 @@ describe("whom to dial", () => {
     assert.deepStrictEqual(waits, [2_000, 4_000, 8_000, 8_000, 8_000])
   })
 
-  it("D05 says of a failing address at first, then every ten minutes, and anew once it was connected", () => {
+  it("D05 says of a failing address at first, then every ten minutes, and anew once it was connected for a minute", () => {
     const failed = Targets.failed(bootstrap, "refused", 0, 0)
     assert.isTrue(Targets.isWorthWarning(failed, 0))
     const warned = { ...failed, warnedMillis: 0 }
     assert.isFalse(Targets.isWorthWarning(warned, 599_999))
     assert.isTrue(Targets.isWorthWarning(warned, 600_000))
-    assert.isTrue(Targets.isWorthWarning(Targets.seen(warned, "connected", 1_000, 0), 1_000))
+    const connected = Targets.seen(warned, "connected", 1_000, 0)
+    assert.isFalse(Targets.isWorthWarning(Targets.seen(connected, "absent", 60_999, 0), 60_999))
+    assert.isFalse(Targets.isWorthWarning(Targets.seen(connected, "connected", 60_999, 0), 60_999))
+    assert.isTrue(Targets.isWorthWarning(Targets.seen(connected, "connected", 61_000, 0), 61_000))
     assert.isFalse(Targets.isWorthWarning(failing(neighbour, 1), 0))
   })
 })

@@ -1,11 +1,12 @@
 /** Identity files that cross between the languages: the same peer ID, whoever wrote the key, in every form. */
-import { readdir, readFile, stat } from "node:fs/promises"
+import { readdir, readFile, stat, writeFile } from "node:fs/promises"
 import { basename, join } from "node:path"
 import { assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { Settings } from "../../src/config/Settings.ts"
 import { Identity } from "../../src/identity/Identity.ts"
 import * as VirtualSettings from "../../src/testing/VirtualSettings.ts"
+import { forms, peerId as knownPeerId } from "../identity/Keys.ts"
 import { temporaryDirectory } from "../process/ServerProcess.ts"
 import { isMissing, named } from "../process/Tools.ts"
 import * as GoPeer from "./GoPeer.ts"
@@ -50,6 +51,25 @@ describe.skipIf(isMissing("go"))(named("identity files of two languages", "go"),
       assert.deepStrictEqual(
         read,
         forms.map((form) => [`${form}.key`, peer_id])
+      )
+    })
+  )
+
+  it.live("H06 a key in any form that this server reads is read by Go to the same peer ID", () =>
+    Effect.gen(function* () {
+      const directory = yield* temporaryDirectory
+      const read = yield* Effect.forEach(
+        forms,
+        Effect.fnUntraced(function* ([form, content], index) {
+          const identityFile = join(directory, `${index}.key`)
+          yield* Effect.promise(() => writeFile(identityFile, content, { mode: 0o600 }))
+          const { peer_id } = yield* ask("--key-file", identityFile)
+          return [form, (yield* identityOf({ identityFile })).peerId, peer_id]
+        })
+      )
+      assert.deepStrictEqual(
+        read,
+        forms.map(([form]) => [form, knownPeerId, knownPeerId])
       )
     })
   )

@@ -236,33 +236,44 @@ describe.skipIf(isMissing("go"))(named("a network in two languages", "go"), () =
     })
   )
 
-  it.live("R3 what a Go server of another age sends is taken as it is meant", () =>
-    Effect.gen(function* () {
-      const ours = yield* start()
-      const theirs = yield* GoPeer.start(binary, ["--bootstrap", ours.address])
-      yield* meet(theirs, ours)
-      // No healthy, no region, lists that are null, nine fraction digits with an offset, and a key of tomorrow.
-      const old = {
-        server_id: theirs.peerId,
-        capabilities: null,
-        max_storage: "512MB",
-        retention_policy: "1h30m0s",
-        regions: null,
-        uptime_score: 1,
-        timestamp: `${new Date(Date.now() + 7_200_000).toISOString().slice(0, 19)}.120934871+02:00`,
-        port: 55223,
-        tomorrow: { is: ["another", "day"] }
-      }
-      yield* theirs.publish(announceTopic, JSON.stringify(old))
-      yield* ours.lists([theirs.peerId])
-      assert.deepInclude((yield* ours.service(theirs.peerId)).service, {
-        capabilities: [],
-        max_storage: "512MB",
-        retention_policy: "1h30m0s",
-        region: "default",
-        regions: [],
-        healthy: true
+  it.live(
+    "R3 R10 what a Go server of another age sends is taken as it is meant, and a clock that is off is told of",
+    () =>
+      Effect.gen(function* () {
+        const ours = yield* start()
+        const theirs = yield* GoPeer.start(binary, ["--bootstrap", ours.address])
+        yield* meet(theirs, ours)
+        // No healthy, no region, lists that are null, nine fraction digits with an offset, and a key of tomorrow.
+        const old = {
+          server_id: theirs.peerId,
+          capabilities: null,
+          max_storage: "512MB",
+          retention_policy: "1h30m0s",
+          regions: null,
+          uptime_score: 1,
+          timestamp: `${new Date(Date.now() + 7_200_000).toISOString().slice(0, 19)}.120934871+02:00`,
+          port: 55223,
+          tomorrow: { is: ["another", "day"] }
+        }
+        yield* theirs.publish(announceTopic, JSON.stringify(old))
+        yield* ours.lists([theirs.peerId])
+        assert.deepInclude((yield* ours.service(theirs.peerId)).service, {
+          capabilities: [],
+          max_storage: "512MB",
+          retention_policy: "1h30m0s",
+          region: "default",
+          regions: [],
+          healthy: true
+        })
+
+        const timestamp = new Date(Date.now() + 600_000).toISOString()
+        yield* theirs.publish(heartbeatTopic, JSON.stringify({ server_id: theirs.peerId, uptime_score: 1, timestamp }))
+        const told = yield* ours.log("clock of a server is off")
+        assert.deepInclude(told, { level: "WARN", sender: theirs.peerId, reason: "too-far-ahead" })
+        // Of two clocks nobody can tell which is right: it doubts its own one too.
+        const { clock } = yield* ours.self
+        assert.deepInclude(clock, { state: "behind", disagreeing: 1, heard: 1 })
+        assert.closeTo(clock.by_seconds, 600, 30)
       })
-    })
   )
 })

@@ -38,6 +38,9 @@ const silentPort = (target: number) =>
 
 const timeNow = Effect.map(Clock.currentTimeMillis, (millis) => new Date(millis).toISOString())
 
+/** The longest wait between two dials (R15), and a while for the machine. */
+const reconnectsWithin = "75 seconds"
+
 /** The two are connected, by one connection, and each hears words of the other that it said after now. */
 const hearEachOther = Effect.fnUntraced(function* (one: Running, other: Running) {
   const since = yield* timeNow
@@ -49,22 +52,25 @@ const hearEachOther = Effect.fnUntraced(function* (one: Running, other: Running)
       "it hears the other",
       from.service(to.peerId),
       ({ connected, service }) => connected && (service?.timestamp ?? "") > since,
-      "30 seconds"
+      reconnectsWithin
     )
   }
 })
 
-/** What a server warned of, or worse, but that nobody was there to hear it. */
-const complaints = ({ logs }: Running) =>
-  logs().filter(({ level, msg }) => level !== "INFO" && level !== "DEBUG" && !msg.startsWith("failed to publish"))
+/** What a server warned of after a moment, or worse, but that nobody was there to hear it. */
+const complaints = ({ logs }: Running, since: string) =>
+  logs().filter(
+    ({ level, msg, time }) =>
+      time > since && level !== "INFO" && level !== "DEBUG" && !msg.startsWith("failed to publish")
+  )
 
 /** Milliseconds. They wait more than they compute, so they run side by side; each takes longer so. */
-const sideBySide = 120_000
+const sideBySide = 180_000
 
 describe.skipIf(isMissing("postgres"))(named("with PostgreSQL", "postgres"), () => {
   layer(PostgresServer.layer(), { excludeTestServices: true, concurrent: true })("servers", (it) => {
     it.effect(
-      "D05 D09 R15 start at once beside three seeds that never answer and one they have no transport for",
+      "D05 D09 M03 R15 start at once beside seeds that never answer, that no way leads to, and of another transport",
       () =>
         Effect.gen(function* () {
           const on = onPostgres(yield* PostgresServer)
@@ -74,8 +80,13 @@ describe.skipIf(isMissing("postgres"))(named("with PostgreSQL", "postgres"), () 
             (port, index) => `/ip4/127.0.0.1/tcp/${port}/p2p/${peerIdOf(index)}`
           )
           const foreign = `/ip4/127.0.0.1/udp/55223/udx/p2p/${peerIdOf(3)}`
+          // Nobody listens there, and a machine without IPv6 has no way there.
+          const nowhere = `/ip6/::1/tcp/9/p2p/${peerIdOf(4)}`
           const missing = "address needs the transport udx, which this server does not have"
-          const server = yield* start({ ...on, args: ["--bootstrap", [...dead, foreign, good.address].join(",")] })
+          const server = yield* start({
+            ...on,
+            args: ["--bootstrap", [...dead, foreign, nowhere, good.address].join(",")]
+          })
           const [loaded, started] = [yield* server.log("configuration loaded"), yield* server.log("registry started")]
           assert.isBelow(Date.parse(started.time) - Date.parse(loaded.time), 5_000)
           assert.strictEqual((yield* server.readiness).status, 200)
@@ -86,18 +97,23 @@ describe.skipIf(isMissing("postgres"))(named("with PostgreSQL", "postgres"), () 
             "each dead seed is tried again",
             server.self,
             (self) => self.bootstrap.filter(({ last_error }) => last_error === "no answer in time").length === 3,
-            "30 seconds"
+            "60 seconds"
           )
           assert.deepStrictEqual(
-            bootstrap.map(({ address, connected, last_error }) => [address, connected, last_error]),
+            bootstrap.map(({ address, connected, last_error }) => [
+              address,
+              connected,
+              last_error?.replace(/^.*(ECONNREFUSED|EADDRNOTAVAIL|ENETUNREACH).*$/, "unreachable") ?? null
+            ]),
             [
               ...dead.map((address) => [address, false, "no answer in time"]),
+              [nowhere, false, "unreachable"],
               [good.address, true, null],
               [foreign, false, missing]
             ]
           )
           const said = server.logs().filter(({ msg }) => msg === "bootstrap peer cannot be reached")
-          assert.deepStrictEqual(said.map(({ address }) => address).sort(), dead.toSorted())
+          assert.deepStrictEqual(said.map(({ address }) => address).sort(), [...dead, nowhere].sort())
         }),
       sideBySide
     )
@@ -109,6 +125,7 @@ describe.skipIf(isMissing("postgres"))(named("with PostgreSQL", "postgres"), () 
           const linked = yield* LinkedServers.make(2, onPostgres(yield* PostgresServer))
           const [a, b] = yield* Effect.all([start(linked.options(0)), start(linked.options(1))], { concurrency: 2 })
           yield* hearEachOther(a, b)
+          const met = yield* timeNow
           for (let cut = 0; cut < 50; cut++) {
             yield* linked.between(0, 1, "cut")
             yield* Effect.sleep("300 millis")
@@ -118,7 +135,9 @@ describe.skipIf(isMissing("postgres"))(named("with PostgreSQL", "postgres"), () 
           yield* hearEachOther(a, b)
           for (const server of [a, b]) {
             yield* eventually("one connection is kept", server.self, ({ connections }) => connections === 1)
-            assert.deepStrictEqual(complaints(server), [])
+            // Of a dial that met a cut it speaks once, and not fifty times (D05).
+            const said = complaints(server, met).map(({ msg }) => msg)
+            assert.deepStrictEqual(said, said.length === 0 ? [] : ["bootstrap peer cannot be reached"])
           }
         }),
       sideBySide
@@ -153,14 +172,16 @@ describe.skipIf(isMissing("postgres"))(named("with PostgreSQL", "postgres"), () 
     )
 
     it.effect(
-      "B08 R15 go on where they were when one of them stands still for ten seconds",
+      "B08 R15 go on where they were when one of them stands still for eight seconds",
       () =>
         Effect.gen(function* () {
           const linked = yield* LinkedServers.make(2, onPostgres(yield* PostgresServer))
           const [a, b] = yield* Effect.all([start(linked.options(0)), start(linked.options(1))], { concurrency: 2 })
           yield* hearEachOther(a, b)
+          const met = yield* timeNow
           yield* a.signal("SIGSTOP")
-          yield* Effect.sleep("10 seconds")
+          // Shorter than the bound of a self-check that may be running (R16).
+          yield* Effect.sleep("8 seconds")
           yield* b.says(a.peerId, { listed: true, reason: "available", connected: true })
           const since = yield* timeNow
           yield* a.signal("SIGCONT")
@@ -170,8 +191,8 @@ describe.skipIf(isMissing("postgres"))(named("with PostgreSQL", "postgres"), () 
           const anew = recent.filter(({ time }) => time > since)
           const lateSeconds = (Date.parse(yield* timeNow) - Date.parse(since)) / 1_000
           assert.isAtMost(anew.length, 1 + Math.ceil(lateSeconds / beatSeconds))
-          assert.deepStrictEqual(complaints(a), [])
-          assert.deepStrictEqual(complaints(b), [])
+          assert.deepStrictEqual(complaints(a, met), [])
+          assert.deepStrictEqual(complaints(b, met), [])
         }),
       sideBySide
     )

@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import * as PostgresServer from "../storage/PostgresServer.ts"
 import { eventually } from "./Eventually.ts"
-import { launch, type ServerOptions, start } from "./ServerProcess.ts"
+import { launch, type ServerOptions, sideBySide, start } from "./ServerProcess.ts"
 import { isMissing, named } from "./Tools.ts"
 
 /** A server on that database that checks itself every second. */
@@ -12,7 +12,7 @@ const on = (postgres: PostgresServer.Server, password: string = PostgresServer.p
   env: { RICOCHET_PG_PASSWORD: password, RICOCHET_INTERVALS_HEALTH_CHECK_MIN: "0.02" }
 })
 
-describe.skipIf(isMissing("postgres"))(named("a server with PostgreSQL", "postgres"), () => {
+describe.skipIf(isMissing("postgres"))(named("a server with PostgreSQL", "postgres"), sideBySide, () => {
   it.live("S9 S12 S14 S25 leaves the lists while its database is away, and is back with it", () =>
     Effect.gen(function* () {
       const postgres = yield* PostgresServer.make({ auth: "scram-sha-256" })

@@ -2,12 +2,12 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { eventually } from "./Eventually.ts"
-import { start } from "./ServerProcess.ts"
+import { sideBySide, start } from "./ServerProcess.ts"
 
 /** A server whose addresses lead nowhere: others meet it only on connections that it opened itself. */
 const unreachable = { RICOCHET_SERVER_EXTERNAL_ADDRESSES: "/ip4/127.0.0.1/tcp/9" }
 
-describe("servers in a line, and an island", () => {
+describe("servers in a line, and an island", sideBySide, () => {
   it.live("S19 S20 R13 E02 find each other through the one between, and lose each other at a planned stop", () =>
     Effect.gen(function* () {
       const middle = yield* start()

@@ -36,7 +36,7 @@ const areWholeAnew = Effect.fnUntraced(function* (servers: ReadonlyArray<Running
 
 describe.skipIf(isMissing("postgres"))(named("a network that falls apart", "postgres"), () => {
   it.live(
-    "D01 R13 R15 is whole soon after it heals, and knows who came and who left meanwhile",
+    "D01 E06 R13 R15 is whole soon after it heals, and knows who came and who left meanwhile",
     () =>
       Effect.gen(function* () {
         const postgres = yield* PostgresServer.make()

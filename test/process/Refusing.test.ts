@@ -4,12 +4,12 @@ import { type AddressInfo, createServer } from "node:net"
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { launch, type ServerOptions, start, temporaryDirectory } from "./ServerProcess.ts"
+import { launch, type ServerOptions, sideBySide, start, temporaryDirectory } from "./ServerProcess.ts"
 
 /** How such a start ends and what it says on stderr. */
 const refused = Effect.fnUntraced(function* (options: ServerOptions) {
   const server = yield* launch(options)
-  const { code } = yield* server.ending.pipe(Effect.timeout("20 seconds"))
+  const { code } = yield* server.ending.pipe(Effect.timeout("40 seconds"))
   return { code, text: server.stderr.join("\n"), server }
 })
 
@@ -27,7 +27,7 @@ const takenPort = Effect.map(
 
 const listenOn = (port: number) => ({ RICOCHET_SERVER_LISTEN_ADDRESSES: `/ip4/127.0.0.1/tcp/${port}` })
 
-describe("a start that fails", () => {
+describe("a start that fails", sideBySide, () => {
   it.live("R22 R23 L02 a mistyped key and a wrong variable are told at once, with 78; with a wrong flag it is 2", () =>
     Effect.gen(function* () {
       const wrong = { config: "intervals:\n  helth_check_min: 1\n", env: { RICOCHET_OPS_DRAIN_DELAY: "soon" } }

@@ -8,7 +8,7 @@ import { eventually } from "./Eventually.ts"
 import * as Link from "./Link.ts"
 import * as LinkedServers from "./LinkedServers.ts"
 import { onPostgres } from "./OnPostgres.ts"
-import { launch, type Running, start } from "./ServerProcess.ts"
+import { launch, type Running, sideBySide, start } from "./ServerProcess.ts"
 import { isMissing, named } from "./Tools.ts"
 
 const timeNow = Effect.map(Clock.currentTimeMillis, (millis) => new Date(millis).toISOString())
@@ -66,7 +66,7 @@ const crashWhileItStarts = Effect.fnUntraced(function* (
   )
 }, Effect.scoped)
 
-describe.skipIf(isMissing("postgres"))(named("with PostgreSQL", "postgres"), () => {
+describe.skipIf(isMissing("postgres"))(named("with PostgreSQL", "postgres"), sideBySide, () => {
   layer(PostgresServer.layer(), { excludeTestServices: true, concurrent: true })("servers that crash", (it) => {
     it.effect(
       "C04 E01 R14 list at once whom they listed, and are listed anew within seconds, twenty times over",
@@ -92,7 +92,7 @@ describe.skipIf(isMissing("postgres"))(named("with PostgreSQL", "postgres"), () 
             }).pipe(Effect.scoped)
           }
         }),
-      120_000
+      240_000
     )
 
     it.effect(
@@ -174,12 +174,12 @@ describe.skipIf(isMissing("postgres"))(named("with PostgreSQL", "postgres"), () 
             assert.strictEqual(announcement.uptime_score, (288 - failed.length) / 288)
           }
         }),
-      120_000
+      240_000
     )
   })
 })
 
-describe("a server with the embedded database", () => {
+describe("a server with the embedded database", sideBySide, () => {
   it.live(
     "R14 E09 that crashes at any moment starts again, and lists whom it listed",
     () =>
@@ -202,6 +202,6 @@ describe("a server with the embedded database", () => {
           }).pipe(Effect.scoped)
         }
       }),
-    120_000
+    240_000
   )
 })

@@ -7,7 +7,7 @@ import { cp, mkdir, mkdtemp, rename, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { isDeepStrictEqual } from "node:util"
-import { type Duration, Effect, Schema, type Scope } from "effect"
+import { type Duration, Effect, Schema, type Scope, Semaphore } from "effect"
 import manifest from "../../package.json" with { type: "json" }
 import { Readiness } from "../../src/ops/ReadinessView.ts"
 import { SelfView } from "../../src/ops/SelfView.ts"
@@ -17,6 +17,15 @@ import * as Child from "./Child.ts"
 import { eventually, type NeverHeld } from "./Eventually.ts"
 
 const entry = new URL("../../src/bin.ts", import.meta.url).pathname
+
+/** What Node makes of the sources, kept from one process to the next: half of what a start computes. */
+export const compileCache = new URL("../../node_modules/.cache/compiled", import.meta.url).pathname
+
+/** For suites whose tests wait more than they compute: they run beside each other, and each takes longer so. */
+export const sideBySide = { concurrent: true, timeout: 150_000 } as const
+
+/** Servers that start at the same time, at most: more would only make each of them late. */
+const starting = Semaphore.makeUnsafe(2)
 
 /** One line of the log: when, how severe, what, and its facts beside them. */
 export interface LogLine extends Readonly<Record<string, unknown>> {
@@ -96,6 +105,7 @@ export const temporaryDirectory: Effect.Effect<string, never, Scope.Scope> = Eff
  */
 const environment = (directory: string) => ({
   PATH: process.env.PATH,
+  NODE_COMPILE_CACHE: compileCache,
   LANG: "C.UTF-8",
   HOME: directory,
   RICOCHET_DEFAULT_CONFIG: join(directory, "default.yaml"),
@@ -127,7 +137,8 @@ const makeEmptyDatabase = async () => {
   return kept
 }
 
-const prepareData = async (data: string) => {
+/** Puts the empty database into a data directory that is not there yet. */
+export const prepareData = async (data: string): Promise<void> => {
   if (existsSync(data)) return
   emptyDatabase ??= makeEmptyDatabase()
   await mkdir(data, { mode: 0o700 })
@@ -169,9 +180,12 @@ export const launch = Effect.fnUntraced(function* (options: ServerOptions = {}) 
 
 /** Starts a server and waits until it is up. */
 export const start = Effect.fnUntraced(function* (options: ServerOptions = {}) {
-  const launched = yield* launch(options)
-  const { url } = yield* launched.log("ops listening", undefined, "40 seconds")
-  yield* launched.log("registry started")
+  const { launched, url } = yield* Effect.gen(function* () {
+    const launched = yield* launch(options)
+    const { url } = yield* launched.log("ops listening", undefined, "40 seconds")
+    yield* launched.log("registry started")
+    return { launched, url }
+  }).pipe(Semaphore.withPermit(starting))
   const { self } = yield* fetchJson(`${url}/services`).pipe(Effect.flatMap(decode(ServiceList)))
   return running(launched, String(url), self.server_id, self.addresses)
 })

@@ -3,11 +3,11 @@ import { writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { launch, start, temporaryDirectory } from "./ServerProcess.ts"
+import { launch, sideBySide, start, temporaryDirectory } from "./ServerProcess.ts"
 
 const topics = ["/sf-network/services/announce", "/sf-network/services/heartbeat"]
 
-describe("a server that starts", () => {
+describe("a server that starts", sideBySide, () => {
   it.live("S1 S5 S21 joins both topics and says so, with the defaults where nothing is set", () =>
     Effect.gen(function* () {
       const server = yield* start({ withoutData: true })

@@ -3,7 +3,7 @@ import { type AddressInfo, createServer, type Socket } from "node:net"
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect } from "effect"
 import { eventually } from "./Eventually.ts"
-import { launch, start } from "./ServerProcess.ts"
+import { launch, sideBySide, start } from "./ServerProcess.ts"
 
 /** A port that takes connections and never says a word. */
 const blackHole = Effect.gen(function* () {
@@ -26,7 +26,7 @@ const blackHole = Effect.gen(function* () {
   return { port, connected: Deferred.await(connected) }
 })
 
-describe("a server that is asked to stop", () => {
+describe("a server that is asked to stop", sideBySide, () => {
   it.live("R13 R23 turns unready, waits the drain delay, and ends with 0", () =>
     Effect.gen(function* () {
       const server = yield* start({ env: { RICOCHET_OPS_DRAIN_DELAY: "2s" } })

@@ -1,11 +1,36 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Result } from "effect"
+import { Effect, Layer, Result } from "effect"
+import { TestClock } from "effect/testing"
+import { Gossip } from "../../src/gossip/Gossip.ts"
+import { announceTopic, heartbeatTopic } from "../../src/gossip/Topic.ts"
 import type { PeerId } from "../../src/identity/PeerId.ts"
+import { Intake } from "../../src/registry/Intake.ts"
 import type { Known } from "../../src/registry/Known.ts"
+import { OwnWords } from "../../src/registry/OwnWords.ts"
 import { available, verdictInForce } from "../../src/registry/Query.ts"
-import type { Decide } from "../../src/registry/Registry.ts"
+import { type Decide, Registry } from "../../src/registry/Registry.ts"
+import { layerBounded } from "../../src/registry/RegistryMemory.ts"
+import { Tally } from "../../src/registry/Tally.ts"
+import { encodeAnnouncement, encodeHeartbeat } from "../../src/registry/Wire.ts"
+import { type Now, now } from "../../src/time/Now.ts"
 import { type Random, random, seed } from "./Random.ts"
-import { alice, at, bob, carol, dave, hearAnnouncement, hearHeartbeat, minute, second, wall } from "./Sample.ts"
+import {
+  alice,
+  announcement,
+  at,
+  bob,
+  carol,
+  dave,
+  hearAnnouncement,
+  hearHeartbeat,
+  heartbeat,
+  minute,
+  second,
+  self,
+  startMillis,
+  topic,
+  wall
+} from "./Sample.ts"
 
 interface Sent {
   readonly kind: "announcement" | "heartbeat"
@@ -49,8 +74,31 @@ const observe = (received: ReadonlyArray<Sent>) => {
   return [...entries.values()]
 }
 
-const list = (entries: ReadonlyArray<Known>) =>
-  available(entries, at(10 * minute)).map((known) => ({
+/** A whole observer from the topics inwards, in the time of the test's clock: what it lists after it got these. */
+const observeInTime = (received: ReadonlyArray<Sent>, choose: Random) =>
+  Effect.gen(function* () {
+    const intake = yield* Intake
+    for (const { kind, ...said } of received) {
+      if (choose.chance(0.3)) yield* TestClock.adjust(choose.below(15_000))
+      const data = kind === "announcement" ? encodeAnnouncement(announcement(said)) : encodeHeartbeat(heartbeat(said))
+      const ofTopic = kind === "announcement" ? announceTopic : heartbeatTopic
+      const { serverId: signer } = said
+      yield* intake.consider({ topic: ofTopic, data, signer, neighbour: signer, signed: () => data }, topic)
+    }
+    return list(yield* (yield* Registry).entries, yield* now)
+  }).pipe(
+    Effect.provide(
+      Intake.layer.pipe(
+        Layer.provideMerge(
+          Layer.mergeAll(layerBounded(1_000), OwnWords.layer, Tally.layer, Layer.mock(Gossip, { self }))
+        ),
+        Layer.fresh
+      )
+    )
+  )
+
+const list = (entries: ReadonlyArray<Known>, when: Now = at(10 * minute)) =>
+  available(entries, when).map((known) => ({
     server: known.serverId,
     region: known.announcement?.message.region,
     score: verdictInForce(known).uptimeScore
@@ -103,6 +151,25 @@ describe(`observers of the same messages (SEED=${seed})`, () => {
     }
     assert.isAbove(listed, 500)
   })
+
+  it.effect(
+    "R8 R20 F01 agree in the time of a clock too: two thousand interleavings with losses and copies",
+    () =>
+      Effect.gen(function* () {
+        const choose = random(seed + 3)
+        for (let network = 0; network < 500; network++) {
+          const received = messages(choose).filter(() => choose.chance(0.7))
+          const wanted = expected(received)
+          for (let observer = 0; observer < 4; observer++) {
+            yield* TestClock.setTime(startMillis)
+            const copies = received.filter(() => choose.chance(0.3))
+            const got = yield* observeInTime(choose.shuffled([...received, ...copies]), choose)
+            assert.deepStrictEqual(got, wanted, `SEED=${seed}`)
+          }
+        }
+      }),
+    60_000
+  )
 
   it("R7 believe nothing more when every message comes again", () => {
     const choose = random(seed + 2)

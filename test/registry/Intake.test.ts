@@ -339,6 +339,42 @@ describe("a message from another time", () => {
     )
   })
 
+  it.effect("B03 R7 is refused as too old, and its owner's clock reported once it is seen to go on", () => {
+    const { run, said } = setting()
+    return run(
+      Effect.gen(function* () {
+        assert.deepStrictEqual(yield* beat({}, {}, -180n * minuteNanos), ["ignore", "too-old"])
+        assert.deepStrictEqual(said("clock of a server is off"), [])
+        yield* TestClock.adjust("5 minutes")
+        assert.deepStrictEqual(yield* beat({}, {}, -180n * minuteNanos), ["ignore", "too-old"])
+        assert.deepStrictEqual(
+          said("clock of a server is off").map(({ facts }) => [facts.sender, facts.detail]),
+          [[alice, "timestamp: 10800 s behind this server"]]
+        )
+        assert.deepStrictEqual(
+          said("this server's clock is off").map(({ facts }) => facts.direction),
+          ["ahead"]
+        )
+      })
+    )
+  })
+
+  it.effect("R7 R10 of a server that is not known, played again, says nothing of any clock", () => {
+    const { run, said } = setting()
+    return run(
+      Effect.gen(function* () {
+        const { wallNanos } = yield* now
+        for (const minutes of [200, 195, 190]) {
+          const data = encodeHeartbeat(heartbeat({ timestamp: wallNanos - BigInt(minutes) * minuteNanos }))
+          assert.deepStrictEqual(yield* consider(received({ topic: heartbeatTopic, data })), ["ignore", "too-old"])
+          yield* TestClock.adjust("3 minutes")
+        }
+        assert.deepStrictEqual([said("clock of a server is off"), said("this server's clock is off")], [[], []])
+        assert.strictEqual((yield* (yield* Intake).ownClock).state, "unknown")
+      })
+    )
+  })
+
   it.effect("R10 B03 tells this server when it is the one whose clock is off", () => {
     const { run, said } = setting()
     return run(

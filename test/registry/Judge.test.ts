@@ -284,20 +284,31 @@ describe("an entry", () => {
     )
   })
 
-  it("R21 knows the beat of its server through bursts of re-announcements and a long silence", () => {
-    const beatAfter = (...seconds: ReadonlyArray<number>) => {
-      const [first, ...more] = seconds.map((count) =>
-        hearHeartbeat({ timestamp: wall(count * second) }, { now: at(count * second) })
-      )
-      return first === undefined ? undefined : known(first, ...more).beatMillis
+  it("R11 R21 knows the beat of its server through words said again and silences", () => {
+    /** Heartbeats alone, at these seconds, and with an announcement before them, as at a start or to a newcomer. */
+    const alone = (...seconds: ReadonlyArray<number>) =>
+      seconds.map((count) => hearHeartbeat({ timestamp: wall(count * second) }, { now: at(count * second) }))
+    const together = (...seconds: ReadonlyArray<number>) =>
+      seconds.flatMap((count) => [
+        hearAnnouncement({ timestamp: wall(count * second) }, { now: at(count * second) }),
+        hearHeartbeat({ timestamp: wall(count * second + 1) }, { now: at(count * second + 1) })
+      ])
+    const heardAll = (...heard: ReadonlyArray<ReturnType<typeof alone>>) => {
+      const [first, ...more] = heard.flat()
+      const entry = first === undefined ? undefined : known(first, ...more)
+      return [entry?.beatMillis, entry?.recent.length]
     }
-    assert.strictEqual(beatAfter(0), undefined)
-    assert.strictEqual(beatAfter(0, 300), 300 * second)
-    assert.strictEqual(beatAfter(0, 2, 302), 300 * second)
-    assert.strictEqual(beatAfter(0, 5, 10, 15, 315, 615, 915), 300 * second)
-    assert.strictEqual(beatAfter(0, 300, 600, 7_200, 7_500, 7_800), 300 * second)
-    assert.strictEqual(beatAfter(0, 300, 600, 900, 930, 960, 990, 1_020, 1_050, 1_080), 30 * second)
-    assert.strictEqual(beatAfter(0, 0.5), undefined)
+    assert.deepStrictEqual(heardAll(alone(0)), [undefined, 1])
+    assert.deepStrictEqual(heardAll(alone(0, 0.5)), [undefined, 2])
+    assert.deepStrictEqual(heardAll(alone(0, 300)), [300 * second, 2])
+    assert.deepStrictEqual(heardAll(together(0, 2, 8, 14, 59)), [undefined, 1])
+    assert.deepStrictEqual(heardAll(together(0, 2, 8, 14), alone(300)), [300 * second, 2])
+    assert.deepStrictEqual(heardAll(together(0), alone(300, 600), together(612, 620), alone(900)), [300 * second, 4])
+    assert.deepStrictEqual(heardAll(together(0), alone(300), together(600), alone(900)), [300 * second, 4])
+    assert.deepStrictEqual(heardAll(alone(0, 300, 600, 7_200, 7_500, 7_800)), [300 * second, 6])
+    assert.deepStrictEqual(heardAll(together(0, 840), alone(870, 900)), [30 * second, 4])
+    assert.deepStrictEqual(heardAll(alone(0, 30), together(60), alone(90), together(120)), [30 * second, 5])
+    assert.deepStrictEqual(heardAll(alone(0, 300, 600, 900, 1_200, 1_230, 1_260, 1_290, 1_320)), [30 * second, 9])
   })
 })
 

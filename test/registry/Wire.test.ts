@@ -48,7 +48,7 @@ const goAnnouncement: Announcement = {
 }
 
 describe("a message from a server written in Go", () => {
-  it("S6 J01 J04 is read whole: nine fraction digits, an offset, a duration as Go prints it", async () => {
+  it("S6 J01 J04 J08 is read whole: nine fraction digits, an offset, a duration as Go prints it", async () => {
     assert.deepStrictEqual(decodeAnnouncement(await golden("go-announcement")), Result.succeed(goAnnouncement))
   })
 
@@ -97,7 +97,7 @@ describe("a message from a server written in Go", () => {
     )
   })
 
-  it("S7 is read as a heartbeat", async () => {
+  it("S7 J08 is read as a heartbeat", async () => {
     assert.deepStrictEqual(
       decodeHeartbeat(await golden("go-heartbeat")),
       Result.succeed({
@@ -115,13 +115,13 @@ describe("a message from a server written in Go", () => {
 })
 
 describe("a message of ours", () => {
-  it("S6 J04 is these bytes: an announcement", async () => {
+  it("S6 J04 J08 is these bytes: an announcement", async () => {
     const written = encodeAnnouncement(goAnnouncement)
     assert.strictEqual(new TextDecoder().decode(written), (await golden("ours-announcement")).toString())
     assert.deepStrictEqual(decodeAnnouncement(written), Result.succeed(goAnnouncement))
   })
 
-  it("S7 is these bytes: a heartbeat, and nothing more", async () => {
+  it("S7 J08 is these bytes: a heartbeat, and nothing more", async () => {
     const said = { serverId: alice, healthy: false, uptimeScore: 0.5, timestamp: 1_796_066_043_000_000_000n }
     const written = encodeHeartbeat({ ...goAnnouncement, ...said })
     assert.strictEqual(new TextDecoder().decode(written), (await golden("ours-heartbeat")).toString())
@@ -284,11 +284,11 @@ describe("a value of the wrong kind", () => {
   it("I03 B01 is a timestamp that is a number, in whatever unit", () => {
     const expected = "timestamp: not an RFC 3339 time such as 2026-11-30T21:14:03.120934871+02:00"
     assert.deepStrictEqual(
-      ["1790000000", "1790000000000", '"1790000000"', '"1"', '"10000-01-01T00:00:00Z"'].map((timestamp) =>
-        refusal(raw("timestamp", timestamp))
+      ["1790000000", "1790000000000", "1790000000000000000", '"1790000000"', '"1"', '"10000-01-01T00:00:00Z"'].map(
+        (timestamp) => refusal(raw("timestamp", timestamp))
       ),
-      ["1790000000", "1790000000000", '"1790000000"', '"1"', '"10000-01-01T00:00:00Z"'].map((found) =>
-        malformed(`${expected}: ${found}`)
+      ["1790000000", "1790000000000", "1790000000000000000", '"1790000000"', '"1"', '"10000-01-01T00:00:00Z"'].map(
+        (found) => malformed(`${expected}: ${found}`)
       )
     )
   })

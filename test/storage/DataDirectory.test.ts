@@ -5,6 +5,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { DataDirectoryInUse, DataDirectoryUnusable, hold, resolvePath } from "../../src/storage/DataDirectory.ts"
 import * as Child from "../process/Child.ts"
+import { compileCache } from "../process/ServerProcess.ts"
 import { temporaryDirectory } from "./Fixtures.ts"
 
 const startHolder = (path: string) =>
@@ -12,7 +13,7 @@ const startHolder = (path: string) =>
     command: process.execPath,
     args: [join(import.meta.dirname, "fixtures/hold.ts"), path],
     cwd: import.meta.dirname,
-    env: process.env
+    env: { ...process.env, NODE_COMPILE_CACHE: compileCache }
   })
 
 const holds = (child: Child.Child) =>

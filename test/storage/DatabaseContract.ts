@@ -40,6 +40,13 @@ const check = (number: number, more: Partial<SelfCheckRecord> = {}): SelfCheckRe
 
 const always = [0, 100_000] as const
 
+const crowd = () => {
+  const signed = new Uint8Array(700).fill(7)
+  return Array.from({ length: 50_000 }, (_, number) =>
+    kept(number, { announcement: { signed, timestamp: BigInt(number) }, lastHeardMillis: number })
+  )
+}
+
 let owners = 0
 /** What one server keeps: another for each call unless it is named. */
 const keeping = (owner: PeerId = peerIdOf(`owner-${owners++}`)) => {
@@ -175,7 +182,7 @@ export const suite = (name: string, database: Layer.Layer<Database, unknown>) =>
       })
     )
 
-    it.effect("R14 forgets whom it is told to, and who fell silent before a moment", () =>
+    it.effect("R14 K05 forgets whom it is told to, and who fell silent before a moment", () =>
       Effect.gen(function* () {
         const keep = yield* KeptServers
         const server = (name: string, lastHeardMillis: number) => kept(name, { lastHeardMillis })
@@ -275,10 +282,7 @@ export const suite = (name: string, database: Layer.Layer<Database, unknown>) =>
       () =>
         Effect.gen(function* () {
           const keep = yield* KeptServers
-          const signed = new Uint8Array(700).fill(7)
-          const servers = Array.from({ length: 50_000 }, (_, number) =>
-            kept(number, { announcement: { signed, timestamp: BigInt(number) }, lastHeardMillis: number })
-          )
+          const servers = crowd()
           for (let at = 0; at < servers.length; at += 1_000) yield* keep.write(servers.slice(at, at + 1_000))
           const loaded = yield* keep.load(...always)
           const ids = (list: ReadonlyArray<KeptServer>) => list.map(({ serverId }) => serverId)

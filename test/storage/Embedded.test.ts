@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto"
 import {
-  cpSync,
   existsSync,
   mkdirSync,
   readdirSync,
@@ -11,11 +10,12 @@ import {
   writeFileSync
 } from "node:fs"
 import { join } from "node:path"
-import { assert, describe, it, layer } from "@effect/vitest"
+import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Layer } from "effect"
 import { Database, DatabaseRefused } from "../../src/storage/Database.ts"
 import * as Child from "../process/Child.ts"
 import { eventually } from "../process/Eventually.ts"
+import { compileCache, prepareData } from "../process/ServerProcess.ts"
 import { capture, databaseLayer, type Line, temporaryDirectory } from "./Fixtures.ts"
 
 const open = (directory: string, lines: Array<Line> = []) =>
@@ -29,7 +29,7 @@ const startWriter = (directory: string) =>
     command: process.execPath,
     args: [join(import.meta.dirname, "fixtures/write.ts"), directory],
     cwd: import.meta.dirname,
-    env: process.env
+    env: { ...process.env, NODE_COMPILE_CACHE: compileCache }
   })
 
 /** Every file under a directory with what is in it, to see that nothing was touched. That one was tried may show. */
@@ -43,6 +43,13 @@ const fingerprint = (directory: string): ReadonlyArray<string> =>
           .update(readFileSync(join(directory, name)))
           .digest("hex")}`
     )
+
+/** An empty database, and the data directory that it is in. */
+const preparedDirectory = Effect.gen(function* () {
+  const directory = join(yield* temporaryDirectory, "data")
+  yield* Effect.promise(() => prepareData(directory))
+  return directory
+})
 
 describe("the embedded database", () => {
   it.live("is made in the data directory, is there again the next time, and the log says where", () =>
@@ -69,7 +76,7 @@ describe("the embedded database", () => {
 
   it.live("E09 survives kill -9 at any moment, with every row that it confirmed", () =>
     Effect.gen(function* () {
-      const directory = yield* temporaryDirectory
+      const directory = yield* preparedDirectory
       const number = (word: string) => (line: string) =>
         line.startsWith(`${word} `) ? Number(line.slice(word.length + 1)) : undefined
       let confirmed = 0
@@ -120,20 +127,8 @@ describe("the embedded database", () => {
   )
 })
 
-/** A database of its own for each test, made once. */
-class Template extends Context.Service<Template, { readonly directory: string }>()("test/storage/Template") {
-  static readonly layer = Layer.effect(
-    Template,
-    Effect.gen(function* () {
-      const directory = yield* temporaryDirectory
-      yield* Effect.scoped(open(directory))
-      return { directory }
-    })
-  )
-}
-
-layer(Template.layer.pipe(Layer.orDie), { excludeTestServices: true })("a damaged embedded database", (it) => {
-  it.effect.each([
+describe("a damaged embedded database", () => {
+  it.live.each([
     ["has no PG_VERSION", "PG_VERSION is missing", (at: string) => rmSync(join(at, "PG_VERSION"))],
     [
       "is of another version",
@@ -152,9 +147,8 @@ layer(Template.layer.pipe(Layer.orDie), { excludeTestServices: true })("a damage
     ]
   ] as const)("E09 that %s is refused in one clear line, and left as it is", ([, why, damage]) =>
     Effect.gen(function* () {
-      const directory = yield* temporaryDirectory
+      const directory = yield* preparedDirectory
       const location = join(directory, "pglite")
-      cpSync(join((yield* Template).directory, "pglite"), location, { recursive: true })
       damage(location)
       const before = fingerprint(location)
       const error = yield* Effect.flip(open(directory))

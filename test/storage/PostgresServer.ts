@@ -3,7 +3,7 @@
  * not root. It is stopped and removed when the scope closes.
  */
 import { type ChildProcess, execFile, execFileSync, spawn } from "node:child_process"
-import { accessSync, constants, readdirSync, readFileSync } from "node:fs"
+import { accessSync, constants, globSync, readFileSync } from "node:fs"
 import { chmod, chown, mkdtemp, rm, writeFile } from "node:fs/promises"
 import { createServer } from "node:net"
 import { tmpdir } from "node:os"
@@ -43,10 +43,7 @@ export interface Options {
   readonly socket?: boolean
 }
 
-const directories = () => [
-  ...(process.env.PATH ?? "").split(delimiter),
-  ...readdirSync("/usr/lib/postgresql").map((version) => `/usr/lib/postgresql/${version}/bin`)
-]
+const directories = () => [...(process.env.PATH ?? "").split(delimiter), ...globSync("/usr/lib/postgresql/*/bin")]
 
 const find = (program: string): string => {
   for (const directory of directories()) {

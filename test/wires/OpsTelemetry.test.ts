@@ -1,8 +1,7 @@
-import { createServer } from "node:http"
-import type { AddressInfo } from "node:net"
 import { assert, describe, it } from "@effect/vitest"
-import { ConfigProvider, type Context, Effect, Exit, Layer, Logger, Metric, Scope } from "effect"
+import { ConfigProvider, type Context, Duration, Effect, Exit, Layer, Logger, Metric, Scope } from "effect"
 import * as Telemetry from "../../src/ops/Telemetry.ts"
+import { collector } from "../deploy/Collector.ts"
 
 const withVariables = (variables: Readonly<Record<string, string>>) =>
   Telemetry.layer.pipe(Layer.provide(ConfigProvider.layer(ConfigProvider.fromEnvRecord(variables))))
@@ -11,40 +10,17 @@ const withVariables = (variables: Readonly<Record<string, string>>) =>
 const telling = (context: Context.Context<never>) =>
   [...context.mapUnsafe.keys()].filter((key) => /Tracer|Loggers|Otlp/.test(key))
 
-/** Keeps what is posted to it, by path. */
-const collector = Effect.acquireRelease(
-  Effect.callback<{ url: string; posted: Map<string, string>; keys: Set<unknown>; close: () => void }>((resume) => {
-    const posted = new Map<string, string>()
-    const keys = new Set<unknown>()
-    const server = createServer((request, response) => {
-      let text = ""
-      request.on("data", (data) => {
-        text += data
-      })
-      request.on("end", () => {
-        posted.set(request.url ?? "", (posted.get(request.url ?? "") ?? "") + text)
-        keys.add(request.headers["x-key"])
-        response.end("{}")
-      })
-    })
-    server.listen(0, "127.0.0.1", () => {
-      const { port } = server.address() as AddressInfo
-      const close = () => void server.close().closeAllConnections()
-      resume(Effect.succeed({ url: `http://127.0.0.1:${port}`, posted, keys, close }))
-    })
-  }),
-  ({ close }) => Effect.sync(close)
-)
-
 describe("telemetry", () => {
   it.live("sends logs, metrics and traces where the variable says", () =>
     Effect.gen(function* () {
-      const { keys, posted, url } = yield* collector
+      const { authorizations, posted, url } = yield* collector()
       const scope = yield* Scope.make()
       const context = yield* Layer.build(
-        withVariables({ OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_EXPORTER_OTLP_HEADERS: "x-key=a%20b" }).pipe(
-          Layer.provideMerge(Logger.layer([]))
-        )
+        withVariables({
+          OTEL_EXPORTER_OTLP_ENDPOINT: url,
+          OTEL_EXPORTER_OTLP_HEADERS: "x-tenant=t, authorization=a%20b",
+          OTEL_RESOURCE_ATTRIBUTES: "service.instance.id=a%2Fb"
+        }).pipe(Layer.provideMerge(Logger.layer([])))
       ).pipe(Scope.provide(scope))
       assert.isAbove(telling(context).length, 0)
       yield* Effect.logInfo("registry started").pipe(
@@ -54,18 +30,39 @@ describe("telemetry", () => {
       )
       yield* Scope.close(scope, Exit.void)
       assert.deepStrictEqual([...posted.keys()].sort(), ["/v1/logs", "/v1/metrics", "/v1/traces"])
-      assert.include(posted.get("/v1/logs"), "registry started")
-      assert.include(posted.get("/v1/metrics"), "telemetry_test_total")
-      assert.include(posted.get("/v1/traces"), "Registry.admit")
-      assert.deepStrictEqual([...keys], ["a b"])
+      for (const [path, told] of [
+        ["/v1/logs", "registry started"],
+        ["/v1/metrics", "telemetry_test_total"],
+        ["/v1/traces", "Registry.admit"]
+      ] as const) {
+        const text = posted.get(path)?.join() ?? ""
+        for (const part of [told, '"ricochet"', '"a/b"']) assert.include(text, part)
+      }
+      assert.deepStrictEqual([...authorizations], ["a b"])
     }).pipe(Effect.scoped)
   )
 
-  it.live.each([{}, { OTEL_EXPORTER_OTLP_ENDPOINT: "" }])("is off with %o", (variables) =>
+  it.live("N03 holds up no stop for a collector that never answers", () =>
     Effect.gen(function* () {
-      const context = yield* Layer.build(withVariables(variables))
-      assert.deepStrictEqual(telling(context), [])
+      const { posted, url } = yield* collector("hangs")
+      const scope = yield* Scope.make()
+      const context = yield* Layer.build(
+        withVariables({ OTEL_EXPORTER_OTLP_ENDPOINT: url }).pipe(Layer.provideMerge(Logger.layer([])))
+      ).pipe(Scope.provide(scope))
+      yield* Effect.logInfo("registry started").pipe(Effect.withSpan("Registry.admit"), Effect.provideContext(context))
+      const [took] = yield* Effect.timed(Scope.close(scope, Exit.void))
+      assert.isBelow(Duration.toMillis(took), 4_000)
+      assert.isAbove(posted.size, 0)
     }).pipe(Effect.scoped)
+  )
+
+  it.live.each([{}, { OTEL_EXPORTER_OTLP_ENDPOINT: "" }, { OTEL_EXPORTER_OTLP_HEADERS: "x-key" }])(
+    "is off with %o",
+    (variables) =>
+      Effect.gen(function* () {
+        const context = yield* Layer.build(withVariables(variables))
+        assert.deepStrictEqual(telling(context), [])
+      }).pipe(Effect.scoped)
   )
 
   it.live.each(["collector:4318", "ftp://x", "127.0.0.1"])("R22 refuses %s", (text) =>
@@ -78,13 +75,35 @@ describe("telemetry", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("R22 refuses headers that are not encoded", () =>
+  it.live("R22 refuses an endpoint with a password in it, and does not tell it", () =>
     Effect.gen(function* () {
-      const variables = { OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:9", OTEL_EXPORTER_OTLP_HEADERS: "x-key=%zz" }
+      const variables = { OTEL_EXPORTER_OTLP_ENDPOINT: "http://user:secret@127.0.0.1:9" }
       const error = yield* Effect.flip(Layer.build(withVariables(variables)))
       assert.deepStrictEqual(
         [error.exitCode, error.message],
-        [78, "OTEL_EXPORTER_OTLP_HEADERS is no list of names and URI-encoded values, such as api-key=a%20b,tenant=c"]
+        [
+          78,
+          "OTEL_EXPORTER_OTLP_ENDPOINT has a user name or a password in it, which belong in OTEL_EXPORTER_OTLP_HEADERS"
+        ]
+      )
+    }).pipe(Effect.scoped)
+  )
+
+  it.live.each([
+    ["OTEL_EXPORTER_OTLP_HEADERS", "x-key=%zz"],
+    ["OTEL_EXPORTER_OTLP_HEADERS", "x-key"],
+    ["OTEL_EXPORTER_OTLP_HEADERS", "x-key=a%0Ab"],
+    ["OTEL_EXPORTER_OTLP_HEADERS", "x key=a"],
+    ["OTEL_EXPORTER_OTLP_HEADERS", "x-key=a,"],
+    ["OTEL_RESOURCE_ATTRIBUTES", "a=%zz"],
+    ["OTEL_RESOURCE_ATTRIBUTES", "a"]
+  ] as const)("R22 refuses %s=%s, and does not tell it", ([name, list]) =>
+    Effect.gen(function* () {
+      const variables = { OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:9", [name]: list }
+      const error = yield* Effect.flip(Layer.build(withVariables(variables)))
+      assert.deepStrictEqual(
+        [error.exitCode, error.message],
+        [78, `${name} is no list of names and URI-encoded values, such as api-key=a%20b,tenant=c`]
       )
     }).pipe(Effect.scoped)
   )

@@ -1,7 +1,7 @@
 import { it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { makeVirtualNetwork } from "../../src/testing.ts"
+import { makeVirtualNetwork } from "ricochet-discovery/testing"
 
 it.effect("a server that crashed stays listed for two hours after its last word", () =>
   Effect.gen(function* () {
