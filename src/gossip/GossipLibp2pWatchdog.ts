@@ -22,6 +22,7 @@ const afterClose = "50 millis"
 const identifyTimeout = "5 seconds"
 
 const isGossip = (protocol: string | undefined) => protocol?.startsWith("/meshsub/") === true
+const isIdentify = (protocol: string) => protocol.startsWith("/ipfs/id/")
 const gossipStreams = ({ streams }: Connection) => streams.filter(({ protocol }) => isGossip(protocol)).length
 
 /** GossipSub does not notice that the peer has ended its stream to us. */
@@ -51,11 +52,14 @@ const make = Effect.gen(function* () {
       Effect.match({ onSuccess: () => true, onFailure: () => false })
     )
 
-  /** Whether it has said what it speaks, and gossip is not among it. Where identify was lost on the way, it has not. */
+  /**
+   * Whether it has said what it speaks, and gossip is not among it. Where identify was lost on the way it has not,
+   * whatever others have noted of it.
+   */
   const speaksOtherwise = (connection: Connection) =>
     Effect.promise(() =>
       libp2p.peerStore.get(connection.remotePeer).then(
-        ({ protocols }) => protocols.length > 0 && !protocols.some(isGossip),
+        ({ protocols }) => protocols.some(isIdentify) && !protocols.some(isGossip),
         () => false
       )
     )

@@ -45,6 +45,8 @@ const isSqlError = (cause: unknown): cause is SqlError => cause instanceof SqlEr
 export const migrate = (sql: SqlClient): Effect.Effect<void, SqlError | MigrationError> =>
   run.pipe(
     Effect.catchTag("MigrationError", (error) => Effect.fail(isSqlError(error.cause) ? error.cause : error)),
+    // A connection that is lost in the middle cannot be rolled back either, which the library takes for a bug.
+    Effect.catchDefect((defect) => (isSqlError(defect) ? Effect.fail(defect) : Effect.die(defect))),
     Effect.provideService(SqlClient, sql),
     // Its lines are the library's, not this server's.
     Effect.provideService(References.MinimumLogLevel, "Warn"),

@@ -1,6 +1,7 @@
 import { assert, describe, it, layer } from "@effect/vitest"
-import { Context, Duration, Effect, Layer, Redacted } from "effect"
+import { Context, Duration, Effect, Fiber, Layer, Redacted } from "effect"
 import { Database, DatabaseRefused } from "../../src/storage/Database.ts"
+import { eventually } from "../process/Eventually.ts"
 import { isMissing, named } from "../process/Tools.ts"
 import { capture, databaseLayer, type Line } from "./Fixtures.ts"
 import { freePort, make, PostgresServer, password, type Server } from "./PostgresServer.ts"
@@ -277,6 +278,27 @@ describe.skipIf(isMissing("postgres"))(named("with PostgreSQL", "postgres"), { c
   })
 
   describe("a PostgreSQL", () => {
+    it.live("R14 may go away while a server that starts is in the middle of making its tables", () =>
+      Effect.gen(function* () {
+        const server = yield* make()
+        const way = yield* StallingProxy.make(server.port)
+        yield* Effect.scoped(open(server.settings))
+        const hold = "BEGIN; LOCK TABLE discovery_migrations; SELECT pg_sleep(20)"
+        yield* Effect.forkChild(server.execute(hold, server.settings.name), { startImmediately: true })
+        const waiting = "SELECT count(*) FROM pg_locks WHERE relation IS NOT NULL AND"
+        const isHeld = server.execute(`${waiting} mode = 'AccessExclusiveLock' AND granted`, server.settings.name)
+        yield* eventually("the table is held", isHeld, (count) => count === "1")
+        const opening = yield* Effect.forkChild(open({ ...server.settings, port: way.port }), {
+          startImmediately: true
+        })
+        const isWaiting = server.execute(`${waiting} NOT granted`, server.settings.name)
+        yield* eventually("a server waits for it", isWaiting, (count) => count === "1")
+        yield* way.refuse
+        const { lines } = yield* Fiber.join(opening)
+        assert.isTrue(away("Connection closed")(lines), JSON.stringify(lines))
+      })
+    )
+
     it.live("may be stopped and started under a running pool, and the first ping after that passes", () =>
       Effect.gen(function* () {
         const server = yield* make()

@@ -156,6 +156,21 @@ describe("connections", () => {
     )
   }
 
+  it.live("R15 carry words also where what each side speaks was lost on the way", () =>
+    Effect.gen(function* () {
+      const a = yield* onTopic()
+      const b = yield* onTopic({ bootstrapPeers: [a.node.address] })
+      yield* untilTheyHear(a, b)
+      const forget = (one: LiveNode, other: LiveNode) =>
+        Effect.promise(() => one.libp2p.peerStore.patch(other.libp2p.peerId, { protocols: [] }))
+      yield* Effect.all([forget(a.node, b.node), forget(b.node, a.node)], { concurrency: 2 })
+      for (const direction of ["outbound", "inbound"] as const) {
+        gossipStream(a.node, b.node, direction).abort(new Error("dead"))
+      }
+      yield* untilTheyHear(a, b)
+    })
+  )
+
   it.live("R15 are given up and made anew when GossipSub has given the peer up for what it sent", () =>
     Effect.gen(function* () {
       const a = yield* onTopic()
