@@ -14,6 +14,7 @@ export default defineConfig({
         root,
         test: {
           name: "pure",
+          globalSetup: "test/process/Program.ts",
           isolate: false,
           maxWorkers: 2,
           include: [
@@ -40,6 +41,7 @@ export default defineConfig({
         root,
         test: {
           name: "wires",
+          globalSetup: "test/process/Program.ts",
           include: [
             "test/{wires,storage,process,browser,interop,deploy,packaging}/**/*.test.ts",
             "test/{attack,library}/wires/*.test.ts",

@@ -14,7 +14,6 @@ export const slow = { timeout: 60_000 }
 
 const here = (path: string) => new URL(path, import.meta.url).pathname
 
-export const bin = here("../../src/bin.ts")
 export const program = here("./Program.ts")
 
 /** Only what the process needs, so that no variable of the machine counts. */

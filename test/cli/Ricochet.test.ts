@@ -9,7 +9,8 @@ import { CliError } from "effect/cli"
 import { TestConsole } from "effect/testing"
 import { AnswerIsNo } from "../../src/cli/Process.ts"
 import * as Ricochet from "../../src/cli/Ricochet.ts"
-import { bin, run, slow } from "./Child.ts"
+import { program } from "../process/Program.ts"
+import { run, slow } from "./Child.ts"
 
 const { version } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8"))
 
@@ -21,7 +22,7 @@ afterAll(() => rm(directory, { recursive: true }))
 
 const commands = ["serve", "services", "service", "status", "doctor", "config", "identity"]
 
-const ricochet = (...args: ReadonlyArray<string>) => run(bin, args)
+const ricochet = (...args: ReadonlyArray<string>) => run(program, args)
 
 describe("ricochet", () => {
   it("tells its version", slow, async () => {
@@ -103,7 +104,7 @@ describe("ricochet config", () => {
   it("R22 prints a file that would make the same configuration, without its secrets", slow, async () => {
     const file = join(directory, "printed.yaml")
     const first = await run(
-      bin,
+      program,
       ["config", "--development", "--region", "no", "--bootstrap", "/a", "--bootstrap", "/b,/c", "--pg-host", "db"],
       { environment: { RICOCHET_PG_PASSWORD: "hunter2" } }
     )
@@ -142,7 +143,7 @@ describe("ricochet config", () => {
   })
 
   it("remarks on standard error", slow, async () => {
-    const ended = await run(bin, ["config", "--check"], { environment: { RICOCHET_SERVER_PROT: "1" } })
+    const ended = await run(program, ["config", "--check"], { environment: { RICOCHET_SERVER_PROT: "1" } })
     assert.strictEqual(ended.code, 0)
     assert.match(
       ended.stderr,

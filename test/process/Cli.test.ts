@@ -11,9 +11,10 @@ import { announceTopic, heartbeatTopic } from "../../src/gossip/Topic.ts"
 import * as VirtualWords from "../../src/testing/VirtualWords.ts"
 import { now } from "../../src/time/Now.ts"
 import * as SteadyClock from "../../src/time/SteadyClock.ts"
-import { bin, type Ended, run } from "../cli/Child.ts"
+import { type Ended, run } from "../cli/Child.ts"
 import { liveNode, until } from "../wires/LiveNodes.ts"
 import { eventually } from "./Eventually.ts"
+import { program } from "./Program.ts"
 import { type Running, start } from "./ServerProcess.ts"
 
 /** A neighbour that announces itself once, by a clock that is ahead. */
@@ -66,13 +67,13 @@ afterAll(async () => {
 })
 
 /** On pipes. */
-const ricochet = (...args: ReadonlyArray<string>) => run(bin, args)
+const ricochet = (...args: ReadonlyArray<string>) => run(program, args)
 const asking = (...args: ReadonlyArray<string>) => ricochet(...args, "--url", setting.url)
 
 /** A line of a shell in which `ricochet` is the command; `where` says where it runs. */
 const shell = (line: string, env: Readonly<Record<string, string>> = {}, where = "bash"): Promise<Ended> =>
   new Promise((resolve) => {
-    const script = `ricochet() { '${process.execPath}' '${bin}' "$@"; }; ${line}`
+    const script = `ricochet() { '${process.execPath}' '${program}' "$@"; }; ${line}`
     const args =
       where === "terminal"
         ? ["script", "-qec", `bash --norc -c '${script.replaceAll("'", "'\\''")}'`, "/dev/null"]
@@ -123,7 +124,7 @@ describe("a command that asks a server", () => {
   })
 
   it.concurrent("tells the list and its changes as lines of JSON until it is interrupted", async () => {
-    const ended = await run(bin, ["services", "--watch", "--json", "--url", setting.url], {
+    const ended = await run(program, ["services", "--watch", "--json", "--url", setting.url], {
       onOutput: (stdout, kill) => {
         if (stdout.endsWith("\n")) kill("SIGINT")
       }

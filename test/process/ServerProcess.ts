@@ -1,6 +1,6 @@
 /**
- * A server of this project as its users have it: `node src/bin.ts` in a process of its own, in a directory of its own,
- * seen through its log, its HTTP and its end. It knows nothing of what a test wants of it.
+ * A server of this project as its users have it: a process of its own, in a directory of its own, seen through its log,
+ * its HTTP and its end. It knows nothing of what a test wants of it.
  */
 import { existsSync } from "node:fs"
 import { cp, mkdir, mkdtemp, rename, rm, writeFile } from "node:fs/promises"
@@ -15,8 +15,7 @@ import { ServiceDetail, ServiceList } from "../../src/ops/ServiceView.ts"
 import * as Embedded from "../../src/storage/Embedded.ts"
 import * as Child from "./Child.ts"
 import { eventually, type NeverHeld } from "./Eventually.ts"
-
-const entry = new URL("../../src/bin.ts", import.meta.url).pathname
+import { program } from "./Program.ts"
 
 /** What Node makes of the sources, kept from one process to the next: half of what a start computes. */
 export const compileCache = new URL("../../node_modules/.cache/compiled", import.meta.url).pathname
@@ -47,6 +46,8 @@ export interface ServerOptions {
   readonly directory?: string
   /** Leaves it to the server to make its data directory and the database in it. */
   readonly withoutData?: boolean
+  /** What Node runs. Default: the program in one file. */
+  readonly program?: string
 }
 
 /** A server that was started, and may have failed to. */
@@ -157,7 +158,7 @@ export const launch = Effect.fnUntraced(function* (options: ServerOptions = {}) 
   }
   const child = yield* Child.start({
     command: process.execPath,
-    args: [entry, ...args, ...(options.args ?? [])],
+    args: [options.program ?? program, ...args, ...(options.args ?? [])],
     cwd: directory,
     env: { ...environment(directory), ...options.env }
   })

@@ -3,6 +3,7 @@ import { writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
+import { sources } from "./Program.ts"
 import { launch, sideBySide, start, temporaryDirectory } from "./ServerProcess.ts"
 
 const topics = ["/sf-network/services/announce", "/sf-network/services/heartbeat"]
@@ -10,7 +11,7 @@ const topics = ["/sf-network/services/announce", "/sf-network/services/heartbeat
 describe("a server that starts", sideBySide, () => {
   it.live("S1 S5 S21 joins both topics and says so, with the defaults where nothing is set", () =>
     Effect.gen(function* () {
-      const server = yield* start({ withoutData: true })
+      const server = yield* start({ program: sources, withoutData: true })
       const started = yield* server.log("registry started")
       yield* server.log("joined topic", ({ topic }) => topic === topics[0])
       yield* server.log("joined topic", ({ topic }) => topic === topics[1])

@@ -12,12 +12,11 @@ import { VirtualWords } from "../../../src/testing.ts"
 import * as Child from "../../process/Child.ts"
 import { eventually } from "../../process/Eventually.ts"
 import { onPostgres } from "../../process/OnPostgres.ts"
+import { program } from "../../process/Program.ts"
 import { type LogLine, launch, start } from "../../process/ServerProcess.ts"
 import { isMissing, named } from "../../process/Tools.ts"
 import * as PostgresServer from "../../storage/PostgresServer.ts"
 import { type RawGossip, rawGossip } from "../../wires/RawGossip.ts"
-
-const program = new URL("../../../src/bin.ts", import.meta.url).pathname
 
 /** Well made, and as bad as what is well made can be: it is believed, and shown. */
 const region = `safe\u202egnp.\u2066\u2028\ufeff'); DROP TABLE discovery_servers; --`
