@@ -16,7 +16,7 @@ export default defineConfig({
           name: "pure",
           globalSetup: "test/process/Program.ts",
           isolate: false,
-          maxWorkers: 2,
+          maxWorkers: 3,
           include: [
             "test/{time,config,identity,registry,health,logging,ops,cli,layout,api}/**/*.test.ts",
             "test/soak/{Conduct,Model,Plan}.test.ts"
@@ -29,7 +29,7 @@ export default defineConfig({
         test: {
           name: "stories",
           isolate: false,
-          maxWorkers: 2,
+          maxWorkers: 3,
           include: [
             "test/{gossip,announcing,directory,stories,examples}/**/*.test.ts",
             "test/{attack,library}/*.test.ts"
@@ -41,6 +41,7 @@ export default defineConfig({
         root,
         test: {
           name: "wires",
+          isolate: false,
           globalSetup: "test/process/Program.ts",
           include: [
             "test/{wires,storage,process,browser,interop,deploy,packaging}/**/*.test.ts",
@@ -49,7 +50,7 @@ export default defineConfig({
           ],
           testTimeout: 60_000,
           hookTimeout: 60_000,
-          maxWorkers: 2
+          maxWorkers: 3
         }
       }
     ]

@@ -2,7 +2,7 @@
  * This server's voice: its announcement and its heartbeat, made at the moment they go out, one at a time and in the
  * order of their timestamps. When to speak is the announcer's business.
  */
-import { Cause, Clock, Duration, Effect, Option, Semaphore } from "effect"
+import { Cause, Clock, Duration, Effect, Metric, Option, Semaphore } from "effect"
 import { Settings } from "../config/Settings.ts"
 import { Gossip, PublishRefused } from "../gossip/Gossip.ts"
 import { announceTopic, heartbeatTopic, type Topic } from "../gossip/Topic.ts"
@@ -53,6 +53,7 @@ export const make: Effect.Effect<Voice, never, Gossip | Offer | OwnWords | SelfC
     const selfCheck = yield* SelfCheck
     const settings = yield* Settings
     const offer = yield* Offer
+    const registry = yield* Metric.MetricRegistry
     const oneAtATime = yield* Semaphore.make(1)
     let lastTimestamp: bigint | undefined
     let silent = false
@@ -89,6 +90,10 @@ export const make: Effect.Effect<Voice, never, Gossip | Offer | OwnWords | SelfC
       )
     })
 
+    /** Among this server's metrics, whoever had it speak: an application that offers something does so itself. */
+    const count = (topic: Topic, outcome: PublishOutcome) =>
+      Effect.provideService(countPublish(topic, outcome), Metric.MetricRegistry, registry)
+
     const say = <A extends Heartbeat>(
       topic: Topic,
       log: { readonly published: string; readonly refused: string },
@@ -98,7 +103,7 @@ export const make: Effect.Effect<Voice, never, Gossip | Offer | OwnWords | SelfC
       Effect.gen(function* () {
         const message = yield* words
         const { recipients } = yield* send(topic, message.timestamp, () => encode(message))
-        yield* countPublish(topic, "sent")
+        yield* count(topic, "sent")
         yield* Effect.logDebug(log.published).pipe(
           Effect.annotateLogs({ topic, healthy: message.healthy, uptime_score: message.uptimeScore, recipients })
         )
@@ -107,7 +112,7 @@ export const make: Effect.Effect<Voice, never, Gossip | Offer | OwnWords | SelfC
         Effect.catchCause((cause) =>
           Effect.logWarning(log.refused).pipe(
             Effect.annotateLogs({ topic, error: errorText(cause) }),
-            Effect.andThen(countPublish(topic, outcomeOf(cause)))
+            Effect.andThen(count(topic, outcomeOf(cause)))
           )
         )
       )

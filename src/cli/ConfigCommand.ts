@@ -43,7 +43,7 @@ export const configCommand = Command.make(
   {
     check: toggle(
       "check",
-      "Print nothing but what is wrong or worth a remark; the exit code says whether it is valid."
+      "Print only whether it is valid, and what is wrong or worth a remark; the exit code says it too."
     ),
     ...serverFlags
   },
@@ -52,7 +52,7 @@ export const configCommand = Command.make(
     for (const { message, facts } of loaded.warnings) {
       yield* Effect.logWarning(message).pipe(Effect.annotateLogs(facts))
     }
-    if (!check) yield* Console.log(render(loaded))
+    yield* Console.log(check ? "configuration is valid" : render(loaded))
   }, Effect.provide(Logging.layerRemarks))
 ).pipe(
   Command.withDescription(

@@ -89,9 +89,11 @@ const topicPeers = ({ self }: Examined, { nowMillis }: Here): Finding => {
 
 type Bootstrap = SelfView["bootstrap"][number]
 
+const wrongPeer = /identity|peer id|unexpected peer/i
+
 const troubles: ReadonlyArray<readonly [RegExp, string]> = [
   [/refused/i, "start the server there, or correct the address: nobody listens on that port"],
-  [/identity|peer id|unexpected peer/i, "correct the peer ID at the end of the address: another server answers there"],
+  [wrongPeer, "correct the peer ID at the end of the address: another server answers there"],
   [/ENOTFOUND|EAI_AGAIN|resolve|dns|no address/i, "correct the host name, or look at this machine's DNS"],
   [/EHOSTUNREACH|ENETUNREACH|unreachable|no way/i, "look at the network between the two machines"],
   [
@@ -104,7 +106,17 @@ const troubles: ReadonlyArray<readonly [RegExp, string]> = [
 export const dialAdvice = (error: string): string =>
   troubles.find(([trouble]) => trouble.test(error))?.[1] ?? "see whether a server runs there and the address is right"
 
-const bootstrapPeer = (one: Bootstrap, isReachedOtherwise: boolean, isAlone: boolean): Finding => {
+/** No wait makes good an address that another server answers at. */
+const isWrongPeer = (error: string): boolean => wrongPeer.test(error)
+
+interface Company {
+  /** Nobody shares a topic with this server. */
+  readonly isAlone: boolean
+  /** Some bootstrap peer is connected. */
+  readonly isLedIn: boolean
+}
+
+const bootstrapPeer = (one: Bootstrap, isReachedOtherwise: boolean, { isAlone, isLedIn }: Company): Finding => {
   const address = said(one.address)
   if (one.connected) return ok("bootstrap", `${address} is connected`)
   if (isReachedOtherwise) return ok("bootstrap", `${address} is not used: that server is connected by another address`)
@@ -113,24 +125,34 @@ const bootstrapPeer = (one: Bootstrap, isReachedOtherwise: boolean, isAlone: boo
   }
   if (one.last_error === null) return note("bootstrap", `${address} is being dialled`, "look again in a moment")
   const text = `${address}: ${said(one.last_error)}`
-  return isAlone
+  return isAlone || (isWrongPeer(one.last_error) && !isLedIn)
     ? bad("bootstrap", text, dialAdvice(one.last_error))
     : note("bootstrap", text, dialAdvice(one.last_error))
 }
 
 const bootstrap = ({ self }: Examined): ReadonlyArray<Finding> => {
-  if (self.bootstrap.length === 0) return [ok("bootstrap", "none set: this server waits for others to connect to it")]
   const isAlone = self.topic_peers.announce.length + self.topic_peers.heartbeat.length === 0
-  return self.bootstrap.map((one) =>
-    bootstrapPeer(one, one.peer !== null && self.neighbours.includes(one.peer), isAlone)
-  )
+  if (self.bootstrap.length === 0) {
+    const text = "none set: this server waits for others to connect to it"
+    return [isAlone ? note("bootstrap", `${text}, and nobody has`) : ok("bootstrap", text)]
+  }
+  const isReached = ({ peer }: Bootstrap) => peer !== null && self.neighbours.includes(peer)
+  const isLedIn = self.bootstrap.some((one) => one.connected || isReached(one))
+  return self.bootstrap.map((one) => bootstrapPeer(one, isReached(one), { isAlone, isLedIn }))
 }
+
+const whichAdvice = "ricochet services --all shows which; ricochet service <peer-id> tells why"
+/** Nothing but its peer ID is known of a server that has not announced, so no list has it. */
+const unannouncedAdvice =
+  "a server that is unannounced is shown once it announces, which it does at its start and from time to time"
 
 const others = ({ self: { servers } }: Examined): Finding => {
   const text = summary(servers)
-  if (servers.unhealthy + servers.silent + servers.unannounced > 0) {
-    return note("others", text, "ricochet services --all shows which; ricochet service <peer-id> tells why")
-  }
+  const advice = [
+    ...(servers.unhealthy - servers.stopped + servers.silent > 0 ? [whichAdvice] : []),
+    ...(servers.unannounced > 0 ? [unannouncedAdvice] : [])
+  ]
+  if (advice.length > 0) return note("others", text, advice.join("; "))
   return servers.available === 0
     ? note("others", text, "wait for the first announcement of a topic peer")
     : ok("others", text)

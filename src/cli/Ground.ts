@@ -3,15 +3,17 @@
  * It changes nothing, and opens nothing that stays open.
  */
 import { access, constants, stat } from "node:fs/promises"
-import { connect, createServer } from "node:net"
+import { connect, createServer, type NetConnectOpts } from "node:net"
 import { dirname, join } from "node:path"
 import { Effect, Option, Result } from "effect"
 import { Settings, type SettingsShape } from "../config/Settings.ts"
-import { foreignMessage, type Sorted, sortAll } from "../gossip/GossipLibp2pAddresses.ts"
+import type { Sorted } from "../gossip/Address.ts"
+import { foreignMessage, sortAll } from "../gossip/GossipLibp2pAddresses.ts"
 import { announced, usable } from "../gossip/GossipLibp2pListeners.ts"
 import * as Identity from "../identity/Identity.ts"
 import { OpsListenUnavailable } from "../ops/OpsListenUnavailable.ts"
 import { DataDirectoryInUse, hold, resolvePath } from "../storage/DataDirectory.ts"
+import { addressOf } from "../storage/PostgresAddress.ts"
 import { transportProblem } from "./Contact.ts"
 import { dialAdvice } from "./Diagnosis.ts"
 import { bad, type Finding, note, ok } from "./Finding.ts"
@@ -106,17 +108,21 @@ const identity = Identity.find.pipe(
 )
 
 const opsPort = ({ ops: { bind, enabled, port } }: SettingsShape): Effect.Effect<Finding> =>
-  enabled
-    ? Effect.callback((resume) => {
-        const server = createServer()
-        server.once("error", (cause) =>
-          resume(Effect.succeed(bad("ops port", whole(new OpsListenUnavailable({ bind, port, cause }).message))))
+  !enabled
+    ? Effect.succeed(note("ops port", "ops.enabled is false: health, list and metrics are not served"))
+    : port === 0
+      ? Effect.succeed(
+          note("ops port", "ops.port is 0: a server takes one that is free, where no command looks for it")
         )
-        server.listen(port, bind, () =>
-          server.close(() => resume(Effect.succeed(ok("ops port", `${whole(bind)} port ${port} is free`))))
-        )
-      })
-    : Effect.succeed(note("ops port", "ops.enabled is false: health, list and metrics are not served"))
+      : Effect.callback((resume) => {
+          const server = createServer()
+          server.once("error", (cause) =>
+            resume(Effect.succeed(bad("ops port", whole(new OpsListenUnavailable({ bind, port, cause }).message))))
+          )
+          server.listen(port, bind, () =>
+            server.close(() => resume(Effect.succeed(ok("ops port", `${whole(bind)} port ${port} is free`))))
+          )
+        })
 
 const peerPort = ({ server }: SettingsShape) =>
   usable(server, new Set()).pipe(
@@ -127,10 +133,10 @@ const peerPort = ({ server }: SettingsShape) =>
     })
   )
 
-/** Whether somebody takes a TCP connection there, and if not, why not. */
-const probe = (host: string, port: number): Effect.Effect<string | undefined> =>
+/** Whether somebody takes a connection there, and if not, why not. */
+const probe = (where: NetConnectOpts): Effect.Effect<string | undefined> =>
   Effect.callback<string | undefined>((resume) => {
-    const socket = connect({ host, port })
+    const socket = connect(where)
     socket.once("connect", () => resume(Effect.succeed(undefined)))
     socket.once("error", (error) => resume(Effect.succeed(transportProblem(error))))
     return Effect.sync(() => socket.destroy())
@@ -146,7 +152,7 @@ const bootstrapAddress = Effect.fnUntraced(function* (one: Sorted) {
   const address = one.address.toString()
   const [, host, port] = dialled.exec(address) ?? []
   if (host === undefined) return ok("bootstrap", `${whole(address)} is looked up when a server runs`)
-  const problem = yield* probe(host, Number(port))
+  const problem = yield* probe({ host, port: Number(port) })
   return problem === undefined
     ? ok("bootstrap", `${whole(address)} takes connections`)
     : bad("bootstrap", `${whole(address)}: ${problem}`, dialAdvice(problem))
@@ -178,7 +184,7 @@ const database = Effect.fnUntraced(function* ({ database }: SettingsShape) {
   if (database.kind === "embedded") return ok("database", "embedded, in the data directory")
   const { host, port } = database
   const where = `PostgreSQL at ${whole(host)} port ${port}`
-  const problem = yield* probe(host, port)
+  const problem = yield* probe(addressOf(database))
   return problem === undefined
     ? ok("database", `${where} takes connections`)
     : bad("database", `${where}: ${problem}`, "start PostgreSQL, or correct database.host and database.port")

@@ -4,7 +4,7 @@ import type { ServiceDetail, ServiceEntry, WhyReason } from "../ops/ServiceView.
 import { wordsFor } from "./RefusalWords.ts"
 import { skewWorthAWord } from "./ServicesTable.ts"
 import type { Cell, Row } from "./Table.ts"
-import { counted, duration, list, percent, said, span, when } from "./Words.ts"
+import { counted, duration, eachOf, list, percent, said, span, when } from "./Words.ts"
 
 const colours: Readonly<Record<WhyReason, Colour>> = {
   available: "green",
@@ -32,7 +32,7 @@ const sentence = (known: Known, nowMillis: number): Cell => {
     return { text: "not listed: no message of it was ever heard here", colour: "yellow" }
   }
   const { explanation, listed, reason, since } = known
-  const colour = colours[reason]
+  const colour = isStopped(known) ? undefined : colours[reason]
   if (reason === "self") return { text: said(explanation), colour }
   const at = since === null ? "" : when(since, nowMillis)
   switch (reason) {
@@ -52,10 +52,12 @@ const adviceOf = (known: Known): string | undefined => {
       : "check the peer ID, and that it is connected to a server of the network (server.bootstrap_peers)"
   }
   if (known.reason === "refused" && known.refused !== null) return wordsFor(known.refused.reason).advice
-  // A check that fails costs some of the score; a goodbye costs none (R13).
-  const isGoodbye = known.reason === "unhealthy" && known.service?.uptime_score === 1
-  return isGoodbye ? "it was stopped in order; it is listed again once it runs" : advice[known.reason]
+  return isStopped(known) ? "start it again, if it is to be listed" : advice[known.reason]
 }
+
+/** It was stopped in order, and for that alone it is not listed (R13). */
+const isStopped = (known: ServiceDetail): boolean =>
+  (known.reason === "unhealthy" || known.reason === "silent") && known.service?.stopped === true
 
 const heard = ({ age_seconds, beat_seconds, overdue_heartbeats, restored }: ServiceEntry): string =>
   [
@@ -64,7 +66,7 @@ const heard = ({ age_seconds, beat_seconds, overdue_heartbeats, restored }: Serv
     ...(overdue_heartbeats === null || overdue_heartbeats === 0
       ? []
       : [`${counted(overdue_heartbeats, "heartbeat")} overdue`]),
-    ...(restored ? ["before the server that was asked started"] : [])
+    ...(restored ? ["not heard live yet: kept, or told by a neighbour"] : [])
   ].join(", ")
 
 const clock = (skew: number | null): Cell => {
@@ -75,7 +77,10 @@ const clock = (skew: number | null): Cell => {
 }
 
 const entryRows = (entry: ServiceEntry, nowMillis: number): ReadonlyArray<readonly [string, Cell]> => [
-  ["score", { text: `${percent(entry.uptime_score)}${entry.healthy ? "" : ", last self-check failed"}` }],
+  [
+    "score",
+    { text: `${percent(entry.uptime_score)}${entry.healthy || entry.stopped ? "" : ", last self-check failed"}` }
+  ],
   ["verdicts", { text: `${said(entry.recent_verdicts) || "-"} (newest last)` }],
   ["heard", { text: heard(entry), colour: (entry.overdue_heartbeats ?? 0) > 0 ? "yellow" : undefined }],
   ["first heard", { text: when(entry.first_heard, nowMillis) }],
@@ -99,7 +104,7 @@ export const rowsOf = (known: Known, nowMillis: number): ReadonlyArray<Row> => {
     ...(whatToDo === undefined ? [] : [["to do", { text: whatToDo }] as const]),
     ...(isHeard && known.service !== null ? entryRows(known.service, nowMillis) : []),
     ["connected", { text: known.connected ? "yes" : "no" }],
-    ["addresses", { text: list(known.addresses) }],
+    ...eachOf("addresses", known.addresses),
     ...(isHeard && known.refused !== null ? [["refused", refused(known.refused, nowMillis)] as const] : []),
     ...(isHeard && known.evicted !== null
       ? [["evicted", { text: `${when(known.evicted.time, nowMillis)}: ${said(known.evicted.reason)}` }] as const]

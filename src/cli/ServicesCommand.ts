@@ -11,7 +11,7 @@ import * as OpsUrl from "./OpsUrl.ts"
 import { outputClosed } from "./Process.ts"
 import { toggle } from "./ServerFlags.ts"
 import { narrowedTo } from "./ServicesNews.ts"
-import { header, ownLine, rowOf, summary, whyNobody } from "./ServicesTable.ts"
+import { header, inStateOrder, ownLine, rowOf, summary, whyNobody } from "./ServicesTable.ts"
 import * as ServicesWatch from "./ServicesWatch.ts"
 import { render, sheetOn } from "./Table.ts"
 
@@ -40,11 +40,12 @@ const queryOf = (given: {
 
 const printList = Effect.fnUntraced(function* ({ known, self, services }: ServiceList, query: ServiceQuery) {
   const terminal = yield* Logging.terminal
-  for (const line of render([header, ...services.map(rowOf)], sheetOn(terminal))) yield* Console.log(line)
+  const rows = services.length === 0 ? [] : [header, ...inStateOrder(services).map(rowOf)]
+  for (const line of render(rows, sheetOn(terminal))) yield* Console.log(line)
   const isNarrowed = query.capability !== undefined || query.region !== undefined
   if (services.length === 0) yield* Console.error(`nobody is listed: ${whyNobody(known, isNarrowed)}`)
   if (terminal.isTerminal)
-    yield* Console.log(["", ...(services.length === 0 ? [] : [summary(known)]), ownLine(self)].join("\n"))
+    yield* Console.log([...(services.length === 0 ? [] : ["", summary(known)]), ownLine(self)].join("\n"))
 })
 
 export const servicesCommand = Command.make(

@@ -33,8 +33,12 @@ const skewed = ({ skew_seconds }: ServiceEntry): Cell => ({
   colour: Math.abs(skew_seconds ?? 0) > skewWorthAWord ? "yellow" : undefined
 })
 
+/** A server that was stopped in order has nothing the matter with it (R13). */
+const stateCell = ({ state, stopped }: ServiceEntry): Cell =>
+  state === "unhealthy" && stopped ? { text: "stopped", colour: "dim" } : { text: state, colour: colourOf[state] }
+
 export const rowOf = (entry: ServiceEntry): Row => [
-  { text: entry.state, colour: colourOf[entry.state] },
+  stateCell(entry),
   { text: percent(entry.uptime_score) },
   { text: inert(entry.region, longestCell) },
   heard(entry),
@@ -42,6 +46,12 @@ export const rowOf = (entry: ServiceEntry): Row => [
   { text: entry.connected ? "yes" : "no" },
   { text: inert(entry.server_id, 128) }
 ]
+
+const places: ReadonlyArray<ServiceState> = ["available", "unhealthy", "silent", "unannounced"]
+
+/** Those that are available first, then the others by their state, each in the order of the list (R20). */
+export const inStateOrder = (entries: ReadonlyArray<ServiceEntry>): ReadonlyArray<ServiceEntry> =>
+  places.flatMap((place) => entries.filter(({ state }) => state === place))
 
 /** What follows a server that is no longer known. */
 export const goneRow = (serverId: string): Row => [
@@ -56,8 +66,9 @@ const total = ({ available, silent, unannounced, unhealthy }: Counts) => availab
 
 /** How many servers are known, and how they are. */
 export const summary = (known: Counts): string => {
-  const { available, silent, unannounced, unhealthy } = known
-  return `${counted(total(known), "server")} known: ${available} available, ${unhealthy} unhealthy, ${silent} silent, ${unannounced} unannounced`
+  const { available, silent, stopped, unannounced, unhealthy } = known
+  const inOrder = stopped === 0 ? "" : `, ${stopped} stopped`
+  return `${counted(total(known), "server")} known: ${available} available${inOrder}, ${unhealthy - stopped} unhealthy, ${silent} silent, ${unannounced} unannounced`
 }
 
 /** The server that was asked, which its own list does not hold. */

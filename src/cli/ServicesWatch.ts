@@ -6,7 +6,7 @@ import type { ServiceEntry } from "../ops/ServiceView.ts"
 import type { WatchEvent } from "../ops/WatchEvent.ts"
 import type { Contact } from "./Contact.ts"
 import type { News } from "./ServicesNews.ts"
-import { goneRow, header, rowOf } from "./ServicesTable.ts"
+import { goneRow, header, inStateOrder, rowOf } from "./ServicesTable.ts"
 import { line, type Row, type Sheet, widthsOf } from "./Table.ts"
 
 /** Between two tries to get a watch back that was lost. */
@@ -41,8 +41,8 @@ export const follow = Effect.fnUntraced(function* (contact: Contact, tell: (even
 export const printJson = (news: News): Effect.Effect<void> => Console.log(stringify(news))
 
 /** What is worth a line when it changes: not the age, nor the jitter of a clock. */
-const substance = ({ connected, region, state, uptime_score }: ServiceEntry) =>
-  stringify([state, uptime_score, region, connected])
+const substance = ({ connected, region, state, stopped, uptime_score }: ServiceEntry) =>
+  stringify([state, stopped, uptime_score, region, connected])
 
 /** Room for what later rows may say. */
 const widest: Row = ["unannounced", "100.0%", "-", "12h 59m ago", "+59.9s"].map((text) => ({ text }))
@@ -54,7 +54,7 @@ export const printRows = (sheet: Sheet): ((news: News) => Effect.Effect<void>) =
   const print = (row: Row) => Console.log(line(row, widths, sheet))
   return (news) => {
     if (news.event === "snapshot") {
-      const rows = [header, ...news.services.map(rowOf)]
+      const rows = [header, ...inStateOrder(news.services).map(rowOf)]
       widths = widthsOf([widest, ...rows])
       printed.clear()
       for (const entry of news.services) printed.set(entry.server_id, substance(entry))

@@ -3,7 +3,7 @@ import type { Readiness } from "../ops/ReadinessView.ts"
 import type { SelfView } from "../ops/SelfView.ts"
 import { summary } from "./ServicesTable.ts"
 import type { Cell, Row } from "./Table.ts"
-import { counted, duration, list, percent, said, span, when } from "./Words.ts"
+import { counted, duration, eachOf, percent, said, span, when } from "./Words.ts"
 
 /** Whether the server can do its work, and what stands against it. */
 export const readinessText = ({ checks, draining, ready }: Readiness): string => {
@@ -63,7 +63,7 @@ export const rowsOf = (self: SelfView, readiness: Readiness, nowMillis: number):
       { text: `${said(version)}, up ${span(uptime_seconds)} since ${when(started, nowMillis).replace(/ \(.*/, "")}` }
     ],
     ["region", { text: said(announcement.region) }],
-    ["addresses", { text: list(announcement.addresses) }]
+    ...eachOf("addresses", announcement.addresses)
   ]
   return rows.map(([name, cell]) => [{ text: name, colour: "dim" }, cell])
 }

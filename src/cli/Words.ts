@@ -46,5 +46,12 @@ export const said = (text: string): string => inert(text, 200)
 /** Words of this program that may hold those of others, whole. */
 export const whole = (text: string): string => inert(text, 1_000)
 
+/** A name and what a server said under it, each on a line of its own and whole; a dash where it said nothing. */
+export const eachOf = (
+  name: string,
+  texts: ReadonlyArray<string>
+): ReadonlyArray<readonly [string, { readonly text: string }]> =>
+  texts.length === 0 ? [[name, { text: "-" }]] : texts.map((text, at) => [at === 0 ? name : "", { text: whole(text) }])
+
 /** Words from a server, as a list. */
 export const list = (texts: ReadonlyArray<string>): string => (texts.length === 0 ? "-" : inert(texts.join(", "), 300))

@@ -76,7 +76,13 @@ export const parse = (name: string, text: string): ConfigFile => {
     // `port: null` says that nothing is set; `region: null` is a region of that name (R22).
     const isText = keyAt(path).kind.shape === "text" && isScalar(content) && content.source !== ""
     if (isNull(content) && !isText) return
-    entries.push({ path, raw: rawOf(document, content), from: "file", source: placeOf(offsetOf(pair.value)) })
+    entries.push({
+      path,
+      raw: rawOf(document, content),
+      from: "file",
+      source: placeOf(offsetOf(pair.value)),
+      ...(isSeq(content) && { itemSources: content.items.map((item) => placeOf(offsetOf(item))) })
+    })
   }
 
   const root = document.contents

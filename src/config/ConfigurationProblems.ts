@@ -9,7 +9,7 @@ export class Problem extends Schema.Class<Problem>("Problem")({
   from: Schema.Literals(["file", "environment", "flags", "program"]),
   /** `config.yaml:3:5`, `RICOCHET_SERVER_PORT`, `--port`. */
   source: Schema.String,
-  /** The setting, where the problem is about one: `server.port`. */
+  /** The setting, where the problem is about one: `server.port`, or an item of it: `server.bootstrap_peers[1]`. */
   path: Schema.optional(Schema.String),
   /** What is there: its kind, and its text where it is no secret. */
   found: Schema.String,

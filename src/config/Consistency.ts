@@ -7,6 +7,8 @@ import type { Path, Values } from "./Keys.ts"
 /** Two settings that exclude each other. */
 export interface Contradiction {
   readonly paths: ReadonlyArray<Path>
+  /** All settings that it follows from. */
+  readonly follows: ReadonlyArray<Path>
   readonly found: string
   readonly allowed: string
 }
@@ -21,6 +23,7 @@ export const contradiction = (values: Values): Contradiction | undefined => {
   return isShared
     ? {
         paths: ["server.port", "ops.port"],
+        follows: ["server.port", "ops.port", "ops.enabled", "server.listen_addresses"],
         found: `server.port and ops.port are both ${port}`,
         allowed: "two ports, or 0 for a free one"
       }

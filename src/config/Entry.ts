@@ -10,6 +10,8 @@ export interface Entry {
   readonly from: Problem["from"]
   /** Where it stands: `config.yaml:3:5`, `RICOCHET_SERVER_PORT`, `--port`. */
   readonly source: string
+  /** Where each item of a list stands, where that is told apart. */
+  readonly itemSources?: ReadonlyArray<string>
 }
 
 /** What is not wrong and yet worth a WARN line: the line, and the facts beside it. */

@@ -5,11 +5,13 @@
  * The environment variable of `server.port` is `RICOCHET_SERVER_PORT`, and so for every key.
  */
 import { Duration } from "effect"
+import { addresses, addressesOfPeers, peerIds } from "./AddressKinds.ts"
 import {
   boolean,
   choice,
   duration,
   host,
+  hostOrSocketDirectory,
   type Kind,
   list,
   minutes,
@@ -53,16 +55,16 @@ export const keys = {
     flag: "identity-file",
     doc: "File of the server's Ed25519 key; `peer_identity.key` in the data directory where none is set."
   }),
-  "server.listen_addresses": key(list("multiaddrs"), {
+  "server.listen_addresses": key(addresses, {
     default: [],
     doc: "Multiaddrs to listen on; made from the port where none are set."
   }),
-  "server.external_addresses": key(list("multiaddrs"), {
+  "server.external_addresses": key(addresses, {
     default: [],
     flag: "external-addrs",
     doc: "Multiaddrs that others can dial, where they are not the ones listened on."
   }),
-  "server.bootstrap_peers": key(list("multiaddrs that end in /p2p/ and a peer ID"), {
+  "server.bootstrap_peers": key(addressesOfPeers, {
     default: [],
     flag: "bootstrap",
     doc: "Servers to connect to at startup and to stay connected to: multiaddrs that end in /p2p/ and their peer ID."
@@ -84,7 +86,7 @@ export const keys = {
     unit: "days",
     doc: "Retention policy that this server announces."
   }),
-  "database.host": key(host, {
+  "database.host": key(hostOrSocketDirectory, {
     default: "localhost",
     flag: "pg-host",
     doc: "Host of the PostgreSQL server. Any database setting selects PostgreSQL; with none, an embedded one is used."
@@ -149,7 +151,7 @@ export const keys = {
     default: false,
     doc: "Whether only the peers of security.trusted_peers may connect."
   }),
-  "security.trusted_peers": key(list("peer IDs"), {
+  "security.trusted_peers": key(peerIds, {
     default: [],
     doc: "Peer IDs of the servers that may connect where features.enable_authentication is true."
   }),
@@ -172,7 +174,7 @@ export const keys = {
   }),
   "ops.readiness_timeout": key(duration(Duration.millis(10), Duration.minutes(1)), {
     default: Duration.seconds(2),
-    doc: "Time within which /readyz answers; a check that takes longer has failed."
+    doc: "Time within which /readyz answers; a check that takes longer fails it. A self-check allows each 10 seconds."
   }),
   "ops.shutdown_timeout": key(duration(Duration.millis(100), Duration.minutes(10)), {
     default: Duration.seconds(5),

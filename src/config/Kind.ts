@@ -12,26 +12,37 @@ export type Raw =
   | { readonly type: "list"; readonly items: ReadonlyArray<Raw> }
   | { readonly type: "map" }
 
+/** What is not allowed: the whole of what was written, or one item of a list. */
+export interface Refused {
+  readonly part: Raw
+  /** Which item of the list it is. */
+  readonly index?: number
+  /** What is the matter with it, where that is more than not to be what is allowed. */
+  readonly flaw?: string
+}
+
 export interface Kind<A> {
   /** What may be written, as the end of "allowed: …". */
   readonly allowed: string
   readonly shape: "text" | "literal" | "list"
   /** Whether the value is to be kept out of every message. */
   readonly isSecret: boolean
-  /** Fails with the part that is not allowed: the whole, or one item of a list. */
-  read(raw: Raw): Result.Result<A, Raw>
+  /** Fails with everything in it that is not allowed. */
+  read(raw: Raw): Result.Result<A, ReadonlyArray<Refused>>
   /** As the configuration file would say it. `undefined` where nothing is set. */
   write(value: A): string | undefined
 }
 
 const decimal = /^-?(0|[1-9]\d*)(\.\d+)?$/
 
+const refuse = (part: Raw) => Result.fail([{ part }])
+
 /** What was written, for a message: its kind, and its text where it is one, inert and cut. Not to be asked of a secret. */
 export const describe = (raw: Raw): string => {
   if (raw.type === "list") return `a list of ${raw.items.length}`
   if (raw.type === "map") return "a section"
   if (raw.text === "") return "an empty text"
-  const shown = inert(raw.text, 100)
+  const shown = inert(raw.text, 200)
   if (!raw.quoted && (raw.text === "true" || raw.text === "false")) return `boolean ${shown}`
   return !raw.quoted && decimal.test(raw.text) ? `number ${shown}` : `text "${shown}"`
 }
@@ -43,7 +54,7 @@ const literal = <A>(allowed: string, parse: (text: string) => A | undefined, wri
   isSecret: false,
   read: (raw) => {
     const value = raw.type === "scalar" && !raw.quoted ? parse(raw.text) : undefined
-    return value === undefined ? Result.fail(raw) : Result.succeed(value)
+    return value === undefined ? refuse(raw) : Result.succeed(value)
   },
   write
 })
@@ -116,7 +127,7 @@ export const duration = (least: Duration.Duration, most: Duration.Duration): Kin
     const millis = raw.type === "scalar" ? durationMillis(raw.text) : Number.NaN
     return millis >= Duration.toMillis(least) && millis <= Duration.toMillis(most)
       ? Result.succeed(Duration.millis(millis))
-      : Result.fail(raw)
+      : refuse(raw)
   },
   write: durationText
 })
@@ -127,7 +138,7 @@ export const choice = <const A extends string>(...choices: ReadonlyArray<A>): Ki
   isSecret: false,
   read: (raw) => {
     const chosen = raw.type === "scalar" ? choices.find((known) => known === raw.text) : undefined
-    return chosen === undefined ? Result.fail(raw) : Result.succeed(chosen)
+    return chosen === undefined ? refuse(raw) : Result.succeed(chosen)
   },
   write: String
 })
@@ -136,14 +147,16 @@ const textual = (allowed: string, accepts: (text: string) => boolean): Kind<stri
   allowed,
   shape: "text",
   isSecret: false,
-  read: (raw) => (raw.type === "scalar" && accepts(raw.text) ? Result.succeed(raw.text) : Result.fail(raw)),
+  read: (raw) => (raw.type === "scalar" && accepts(raw.text) ? Result.succeed(raw.text) : refuse(raw)),
   write: (value) => JSON.stringify(value)
 })
 
+const isPlain = (text: string, most: number) =>
+  text.length >= 1 && text.length <= most && text.trim() === text && isInert(text)
+
 const plainText = (most: number): Kind<string> =>
-  textual(
-    `a text of 1 to ${most} characters, without control characters, without spaces at its ends`,
-    (text) => text.length >= 1 && text.length <= most && text.trim() === text && isInert(text)
+  textual(`a text of 1 to ${most} characters, without control characters, without spaces at its ends`, (text) =>
+    isPlain(text, most)
   )
 
 /** A label or a name. What looks like a number, a boolean or a date is the text it was written as (L04). */
@@ -155,29 +168,52 @@ export const path: Kind<string> = plainText(4_096)
 const hostName = /^(?=.{1,253}$)[a-z\d]([a-z\d-]{0,61}[a-z\d])?(\.[a-z\d]([a-z\d-]{0,61}[a-z\d])?)*$/i
 const onlyNumbers = /^[\d.]+$/
 
+const isHost = (text: string) => isIP(text) !== 0 || (hostName.test(text) && !onlyNumbers.test(text))
+
 /** An IP address or a host name. */
-export const host: Kind<string> = textual(
-  "an IP address such as 127.0.0.1 or ::1, or a host name",
-  (text) => isIP(text) !== 0 || (hostName.test(text) && !onlyNumbers.test(text))
+export const host: Kind<string> = textual("an IP address such as 127.0.0.1 or ::1, or a host name", isHost)
+
+/** With the name of the socket in it, a path may have 103 bytes where systems allow least. */
+const longestSocketDirectory = 88
+
+/** A host, or the directory of a Unix socket on this machine. */
+export const hostOrSocketDirectory: Kind<string> = textual(
+  "an IP address such as 127.0.0.1 or ::1, a host name, or the absolute path of a Unix socket's directory of at most " +
+    `${longestSocketDirectory} bytes`,
+  (text) =>
+    isHost(text) ||
+    (text.startsWith("/") && isPlain(text, longestSocketDirectory) && Buffer.byteLength(text) <= longestSocketDirectory)
 )
 
 const longestList = 1_000
+const longestItem = 512
 const placeholder = /[<>]/
-const item = plainText(512)
 
-/** Addresses or names: items of a list in a file, separated by commas in a variable or a flag. */
-export const list = (what: string): Kind<ReadonlyArray<string>> => ({
+/**
+ * Addresses or names: items of a list in a file, separated by commas in a variable or a flag. `flawIn` says what is the
+ * matter with an item, if anything is.
+ */
+export const list = (
+  what: string,
+  flawIn: (text: string) => string | undefined = () => undefined
+): Kind<ReadonlyArray<string>> => ({
   allowed: `a list of at most ${longestList} ${what}, none of them empty or a <placeholder>`,
   shape: "list",
   isSecret: false,
   read: (raw) => {
-    if (raw.type !== "list" || raw.items.length > longestList) return Result.fail(raw)
-    const isRefused = (one: Raw) =>
-      Result.isFailure(item.read(one)) || (one.type === "scalar" && placeholder.test(one.text))
-    const wrong = raw.items.find(isRefused)
-    return wrong === undefined
-      ? Result.succeed(raw.items.flatMap((one) => (one.type === "scalar" ? [one.text] : [])))
-      : Result.fail(wrong)
+    if (raw.type !== "list" || raw.items.length > longestList) return refuse(raw)
+    const texts: Array<string> = []
+    const refused: Array<Refused> = []
+    raw.items.forEach((part, index) => {
+      if (part.type !== "scalar" || !isPlain(part.text, longestItem) || placeholder.test(part.text)) {
+        refused.push({ part, index })
+        return
+      }
+      const flaw = flawIn(part.text)
+      if (flaw === undefined) texts.push(part.text)
+      else refused.push({ part, index, flaw })
+    })
+    return refused.length === 0 ? Result.succeed(texts) : Result.fail(refused)
   },
   write: (value) => JSON.stringify(value)
 })
@@ -191,7 +227,7 @@ export const secret: Kind<Redacted.Redacted> = {
   read: (raw) =>
     raw.type === "scalar" && raw.text.length >= 1 && raw.text.length <= 1_024
       ? Result.succeed(Redacted.make(raw.text))
-      : Result.fail(raw),
+      : refuse(raw),
   write: () => masked
 }
 

@@ -6,7 +6,7 @@ import { ConfigurationProblems, Problem } from "./ConfigurationProblems.ts"
 import * as Consistency from "./Consistency.ts"
 import type { Entry, Warning } from "./Entry.ts"
 import { keyAt, type Path, paths, sectionOf, type Values } from "./Keys.ts"
-import { describe } from "./Kind.ts"
+import { describe, type Refused } from "./Kind.ts"
 import type { SettingsShape } from "./Settings.ts"
 
 /** A set of defaults to start from. */
@@ -23,6 +23,15 @@ export interface Resolved {
   readonly settings: SettingsShape
   readonly sources: ReadonlyArray<Effective>
   readonly warnings: ReadonlyArray<Warning>
+}
+
+const problemOf = ({ path, from, source, itemSources }: Entry, { part, index, flaw }: Refused): Problem => {
+  const { allowed, isSecret } = keyAt(path).kind
+  const what = isSecret ? "a value that is not allowed (not shown)" : describe(part)
+  const found = flaw === undefined ? `found ${what}` : `found ${what}: ${flaw}`
+  return index === undefined
+    ? new Problem({ from, source, path, found, allowed })
+    : new Problem({ from, source: itemSources?.[index] ?? source, path: `${path}[${index}]`, found, allowed })
 }
 
 /**
@@ -49,14 +58,11 @@ export const resolve = (input: {
         : { value: preferred, source: `${preset} preset` }
     )
   }
-  for (const { path, raw, from, source } of entries) {
-    const { kind } = keyAt(path)
-    Result.match(kind.read(raw), {
+  for (const entry of entries) {
+    const { path, raw, source } = entry
+    Result.match(keyAt(path).kind.read(raw), {
       onSuccess: (value) => inForce.set(path, { value, source }),
-      onFailure: (part) => {
-        const found = kind.isSecret ? "a value that is not allowed (not shown)" : describe(part)
-        problems.push(new Problem({ from, source, path, found: `found ${found}`, allowed: kind.allowed }))
-      }
+      onFailure: (refused) => problems.push(...refused.map((one) => problemOf(entry, one)))
     })
   }
 
@@ -64,7 +70,8 @@ export const resolve = (input: {
   const values = Object.fromEntries(Array.from(inForce, ([path, { value }]) => [path, value])) as unknown as Values
   const contradiction = Consistency.contradiction(values)
   // A value that could not be read left a lower one in its place, which contradicts nobody.
-  const isTold = problems.some(({ path }) => contradiction?.paths.some((involved) => involved === path))
+  const wrong = new Set(problems.map(({ path }) => path?.replace(/\[\d+\]$/, "")))
+  const isTold = contradiction?.follows.some((path) => wrong.has(path))
   if (contradiction !== undefined && !isTold) {
     const last = entries.findLast(({ path }) => contradiction.paths.includes(path))
     problems.push(

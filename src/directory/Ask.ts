@@ -8,6 +8,7 @@ import { type Claim, Gossip, type Unverifiable, type Verified } from "../gossip/
 import { type StreamBroken, Streams } from "../gossip/Streams.ts"
 import type { PeerId } from "../identity/PeerId.ts"
 import { Intake } from "../registry/Intake.ts"
+import type { Refusal } from "../registry/Refusal.ts"
 import { Registry } from "../registry/Registry.ts"
 import { now } from "../time/Now.ts"
 import * as Bounds from "./Bounds.ts"
@@ -21,7 +22,15 @@ export interface Asked {
   readonly bytes: number
   /** Messages that changed what this server believes. */
   readonly accepted: number
+  /** Messages that told nothing new: heard before, or this server's own. Every answer may have some of these. */
+  readonly known: number
+  /** Messages that do not count for any other reason. */
+  readonly refused: number
 }
+
+const nothing: Asked = { messages: 0, bytes: 0, accepted: 0, known: 0, refused: 0 }
+
+const isKnown = (refusal: Refusal): boolean => refusal.reason === "repeated" || refusal.reason === "own"
 
 /** Messages opened and judged at a time; the signatures of the next few lots are verified meanwhile. */
 const lotSize = 32
@@ -58,19 +67,25 @@ export const make = Effect.gen(function* () {
   /** Those of the messages that would count if their signatures held, and how many no honest neighbour hands on. */
   const sort = Effect.fnUntraced(function* (frames: ReadonlyArray<Uint8Array>) {
     const worth: Array<Claim> = []
-    let bad = 0
+    let [bad, known, refused] = [0, 0, 0]
     for (const frame of frames) {
       const claim = yield* Effect.result(gossip.read(frame))
       if (Result.isFailure(claim)) {
         bad++
+        refused++
         continue
       }
       const { claimedSigner: signer, data, topic } = claim.success
       const refusal = yield* intake.foresee({ topic, data, signer }, handedOn)
-      if (refusal === undefined) worth.push(claim.success)
-      else if (refusal.verdict === "reject") bad++
+      if (refusal === undefined) {
+        worth.push(claim.success)
+        continue
+      }
+      if (refusal.verdict === "reject") bad++
+      if (isKnown(refusal)) known++
+      else refused++
     }
-    return { worth, bad }
+    return { worth, bad, known, refused }
   })
 
   const prove = (claims: ReadonlyArray<Claim>) =>
@@ -78,23 +93,28 @@ export const make = Effect.gen(function* () {
 
   /** Judges in order. A full registry has no room for a heartbeat before it knows the announcement: it has its turn then. */
   const judge = Effect.fnUntraced(function* (proven: Proven, withoutRoom: Verified | undefined) {
-    let [accepted, bad] = [0, 0]
+    let [accepted, bad, known, refused] = [0, 0, 0, 0]
     for (const message of proven) {
       if (Result.isFailure(message)) {
         bad++
+        refused++
         continue
       }
       const outcome = yield* intake.consider(message.success, handedOn)
       if (Result.isFailure(outcome)) {
+        if (isKnown(outcome.failure)) known++
+        // One that waits for its turn counts when it has had it, or has lost it to another.
+        else if (outcome.failure.reason !== "full" || withoutRoom !== undefined) refused++
         if (outcome.failure.reason === "full") withoutRoom = message.success
         continue
       }
       accepted++
       if (withoutRoom?.signer !== message.success.signer) continue
       if (Result.isSuccess(yield* intake.consider(withoutRoom, handedOn))) accepted++
+      else refused++
       withoutRoom = undefined
     }
-    return { accepted, bad, withoutRoom }
+    return { accepted, bad, known, refused, withoutRoom }
   })
 
   return Effect.fn("Directory.ask")(function* (
@@ -106,12 +126,14 @@ export const make = Effect.gen(function* () {
       const stream = yield* streams.open(peer, Bounds.protocol)
       yield* Bounds.withinSilence(Effect.andThen(stream.write(Buffer.concat([prefixOf(asked), asked])), stream.end))
 
-      const total = { messages: 0, bytes: 0, accepted: 0 }
+      const total = { ...nothing }
       let bad = 0
       const count = (part: Asked) => {
         total.messages += part.messages
         total.bytes += part.bytes
         total.accepted += part.accepted
+        total.known += part.known
+        total.refused += part.refused
         note(part)
       }
       const tooBad = () =>
@@ -119,11 +141,12 @@ export const make = Effect.gen(function* () {
       const lots = yield* Queue.bounded<Fiber.Fiber<Proven>, Cause.Done>(lotsAhead)
 
       const open = Effect.fnUntraced(function* (lot: ReadonlyArray<Uint8Array>) {
-        count({ messages: lot.length, bytes: lot.reduce((sum, frame) => sum + frame.length, 0), accepted: 0 })
+        count({ ...nothing, messages: lot.length, bytes: lot.reduce((sum, frame) => sum + frame.length, 0) })
         if (total.messages > messagesAtMost) {
           return yield* new BadFrame({ problem: `more than ${messagesAtMost} messages in one answer` })
         }
         const sorted = yield* sort(lot)
+        count({ ...nothing, known: sorted.known, refused: sorted.refused })
         bad += sorted.bad
         if (bad > Bounds.badMessagesAtMost) return yield* tooBad()
         yield* Queue.offer(lots, yield* Effect.forkScoped(prove(sorted.worth), { startImmediately: true }))
@@ -135,16 +158,23 @@ export const make = Effect.gen(function* () {
         }
         yield* Queue.end(lots)
       })
+      let withoutRoom: Verified | undefined
       const judging = Effect.gen(function* () {
-        let withoutRoom: Verified | undefined
         while (true) {
-          const judged = yield* judge(yield* Fiber.join(yield* Queue.take(lots)), withoutRoom)
+          const { accepted, known, refused, ...judged } = yield* judge(
+            yield* Fiber.join(yield* Queue.take(lots)),
+            withoutRoom
+          )
           withoutRoom = judged.withoutRoom
-          count({ messages: 0, bytes: 0, accepted: judged.accepted })
+          count({ ...nothing, accepted, known, refused })
           bad += judged.bad
           if (bad > Bounds.badMessagesAtMost) return yield* tooBad()
         }
-      }).pipe(Effect.catchIf(Cause.isDone, () => Effect.void))
+      }).pipe(
+        Effect.catchIf(Cause.isDone, () =>
+          Effect.sync(() => count({ ...nothing, refused: withoutRoom === undefined ? 0 : 1 }))
+        )
+      )
       yield* Effect.all([opening, judging], { concurrency: 2, discard: true })
       return total
     })

@@ -33,6 +33,10 @@ export interface DirectoryCounts {
   readonly messages: number
   readonly bytes: number
   readonly accepted: number
+  /** Messages that told nothing new: heard before, or this server's own. */
+  readonly known: number
+  /** Messages that do not count for any other reason. */
+  readonly refused: number
 }
 
 export class DirectorySync extends Context.Service<
@@ -65,14 +69,24 @@ const make: Effect.Effect<
   const askOnce = yield* Ask.make
   const asking = new Set<PeerId>()
   const run = yield* FiberSet.makeRuntime<never>()
-  let counts: DirectoryCounts = { asked: 0, failed: 0, messages: 0, bytes: 0, accepted: 0 }
+  let counts: DirectoryCounts = {
+    asked: 0,
+    failed: 0,
+    messages: 0,
+    bytes: 0,
+    accepted: 0,
+    known: 0,
+    refused: 0
+  }
 
-  const note = ({ accepted, bytes, messages }: Ask.Asked) => {
+  const note = ({ accepted, bytes, known, messages, refused }: Ask.Asked) => {
     counts = {
       ...counts,
       messages: counts.messages + messages,
       bytes: counts.bytes + bytes,
-      accepted: counts.accepted + accepted
+      accepted: counts.accepted + accepted,
+      known: counts.known + known,
+      refused: counts.refused + refused
     }
   }
 

@@ -4,6 +4,7 @@
  */
 import { Context, type Effect, type Queue, Schema, type Scope } from "effect"
 import type { PeerId } from "../identity/PeerId.ts"
+import type { Whereabouts } from "./AddressBook.ts"
 import type { Topic } from "./Topic.ts"
 
 /**
@@ -79,8 +80,8 @@ export interface Appearance {
 export interface Connection {
   /** Who is at the other end. */
   readonly peer: PeerId
-  /** The address we reach it at, as a multiaddr. */
-  readonly address: string
+  /** The multiaddr it was dialled at; undefined where the other end dialled, from a port that nobody listens on. */
+  readonly address: string | undefined
   /** Who opened it: the other end, or this node. */
   readonly direction: "inbound" | "outbound"
 }
@@ -103,6 +104,14 @@ export class Gossip extends Context.Service<
     readonly appearances: Effect.Effect<Queue.Dequeue<Appearance>, never, Scope.Scope>
     /** Every open connection. */
     readonly connections: Effect.Effect<ReadonlyArray<Connection>>
+    /**
+     * Where other nodes can be dialled: what each told of itself when it was connected, now or before, at most eight
+     * multiaddrs that end in its peer ID, in printable ASCII. Text from strangers, and true as far as they are. The map
+     * goes on changing.
+     */
+    readonly addressBook: Effect.Effect<ReadonlyMap<PeerId, ReadonlyArray<string>>>
+    /** Adds to the address book what nodes told at an earlier time, newest first. A node that is alone tries them (R15). */
+    remember(earlier: ReadonlyArray<Whereabouts>): Effect.Effect<void>
     /** Opens a message that was got from elsewhere than a topic, and verifies its signature. */
     verify(signed: Uint8Array): Effect.Effect<Verified, Unverifiable>
     /** Opens such a message and verifies nothing yet: `verify` is this and the proof of the claim. */

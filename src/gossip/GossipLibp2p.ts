@@ -7,6 +7,7 @@ import type { PeerId as Libp2pPeerId } from "@libp2p/interface"
 import { Cause, Effect, Exit, Layer } from "effect"
 import type { Settings } from "../config/Settings.ts"
 import { Identity } from "../identity/Identity.ts"
+import type { PeerId } from "../identity/PeerId.ts"
 import { Connectivity, make as makeConnectivity } from "./Connectivity.ts"
 import { Gossip, type Judge, PublishRefused, type Verdict } from "./Gossip.ts"
 import type { BadAddress } from "./GossipLibp2pAddresses.ts"
@@ -20,9 +21,11 @@ import {
   type UnsuitableNode
 } from "./GossipLibp2pBrought.ts"
 import { Connections } from "./GossipLibp2pConnections.ts"
+import { layer as layerLimit } from "./GossipLibp2pLimit.ts"
 import type { ListenUnavailable } from "./GossipLibp2pListeners.ts"
 import { read, seal, sign, verify } from "./GossipLibp2pMessages.ts"
 import { Libp2pNode } from "./GossipLibp2pNode.ts"
+import { layerSearch, Remembered } from "./GossipLibp2pRemembered.ts"
 import { layer as layerStreams } from "./GossipLibp2pStreams.ts"
 import { layer as layerWatchdog } from "./GossipLibp2pWatchdog.ts"
 import type { Streams } from "./Streams.ts"
@@ -34,10 +37,14 @@ const verdicts: Record<Verdict, TopicValidatorResult> = {
   reject: TopicValidatorResult.Reject
 }
 
+/** With the peer ID at its end, as an address is written down. */
+const addressed = (address: string, peer: PeerId) => (address.includes("/p2p/") ? address : `${address}/p2p/${peer}`)
+
 const make = Effect.gen(function* () {
   const { self, libp2p, mesh, nameOf } = yield* Libp2pNode
   const { privateKey } = yield* Identity
   const bans = yield* Bans
+  const book = yield* Remembered
   const appearances = yield* watchAppearances
 
   const join = Effect.fn("Gossip.join")(function* (topic: Topic, judge: Judge) {
@@ -122,10 +129,12 @@ const make = Effect.gen(function* () {
     connections: Effect.sync(() =>
       libp2p.getConnections().map(({ remotePeer, remoteAddr, direction }) => ({
         peer: nameOf(remotePeer),
-        address: remoteAddr.toString(),
+        address: direction === "outbound" ? addressed(remoteAddr.toString(), nameOf(remotePeer)) : undefined,
         direction
       }))
     ),
+    addressBook: Effect.sync(() => book.nodes),
+    remember: (earlier) => Effect.sync(() => book.remember(earlier)),
     verify,
     read,
     said: Effect.map(said, (words) => words.flat())
@@ -138,9 +147,9 @@ const connectivity = Layer.effect(
 )
 
 /** Gossip on a node that is there, and all that keeps it connected. */
-const onNode = Layer.mergeAll(connectivity, layerStreams, layerWatchdog).pipe(
+const onNode = Layer.mergeAll(connectivity, layerStreams, layerWatchdog, layerLimit, layerSearch).pipe(
   Layer.provideMerge(Layer.effect(Gossip, make)),
-  Layer.provide(Connections.layer)
+  Layer.provide([Connections.layer, Remembered.layer])
 )
 
 /** The node as an application sees it. */

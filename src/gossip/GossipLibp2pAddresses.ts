@@ -1,10 +1,10 @@
 /**
- * Multiaddrs as operators write them, sorted at the start into those this server can use, those that need a transport
- * it does not have, and mistakes. It dials and listens on nothing.
+ * Lists of multiaddrs, sorted at the start into those this server can use, those that need a transport it does not
+ * have, and mistakes. It dials and listens on nothing.
  */
-import { type Multiaddr, multiaddr } from "@multiformats/multiaddr"
 import { Result, Schema } from "effect"
-import { type PeerId, parse as parsePeerId } from "../identity/PeerId.ts"
+import type { PeerId } from "../identity/PeerId.ts"
+import { type Sorted, sort, type Wanted } from "./Address.ts"
 
 /** Addresses or peer IDs in the configuration that cannot be meant. Stops the start; names every one of them. */
 export class BadAddress extends Schema.TaggedError<BadAddress>()("BadAddress", {
@@ -17,69 +17,41 @@ export class BadAddress extends Schema.TaggedError<BadAddress>()("BadAddress", {
   }
 }
 
-/** An address that is well made and can be used, or one whose transport is not here. */
-export type Sorted =
-  | { readonly kind: "usable"; readonly address: Multiaddr; readonly peer: PeerId | undefined }
-  | { readonly kind: "foreign"; readonly text: string; readonly transport: string; readonly peer: PeerId | undefined }
-
-/** Names that stand for a way to connect which neither TCP nor WebSocket is, as they appear in a multiaddr. */
-const foreignTransports =
-  /\/(udx|quic|quic-v1|webtransport|webrtc|webrtc-direct|p2p-circuit|utp|udt|sctp|unix|memory)(?=\/|$)/g
-
-const shape = /^((ip6zone )?(ip4|ip6|dns|dns4|dns6) tcp( tls( sni)? ws| ws| wss)?( http-path)?|dnsaddr)$/
-
-/** One address, or why it cannot be meant. */
-const sort = (text: string, extra: ReadonlySet<string>): Result.Result<Sorted, string> => {
-  if (text === "") return Result.fail("empty")
-  if (/\s/.test(text)) return Result.fail("white space in it")
-  if (!text.startsWith("/")) return Result.fail("not a multiaddr (/ip4/192.0.2.1/tcp/55223, for example)")
-  const peers = [...text.matchAll(/\/(?:p2p|ipfs)\/([^/]*)/g)].map((match) => match[1] ?? "")
-  const foreign = [...text.matchAll(foreignTransports)].at(-1)?.[1]
-  const isHere = foreign === undefined || extra.has(foreign)
-  if (peers.length > 1 && foreign !== "p2p-circuit") return Result.fail("a doubled /p2p/ part")
-  const named = peers.at(-1)
-  const parsed = named === undefined ? undefined : parsePeerId(named)
-  if (parsed !== undefined && Result.isFailure(parsed))
-    return Result.fail(`its /p2p/ part is ${parsed.failure.problem}`)
-  const peer = parsed?.success
-  if (!isHere) return Result.succeed({ kind: "foreign", text, transport: foreign, peer })
-  try {
-    const address = multiaddr(text)
-    const names = address.getComponents().map(({ name }) => name)
-    const last = names.at(-1)
-    if (names.includes("p2p") && last !== "p2p") return Result.fail("something after its /p2p/ part")
-    const route = names.filter((name) => name !== "p2p").join(" ")
-    if (foreign !== undefined || shape.test(route)) return Result.succeed({ kind: "usable", address, peer })
-    const transport = names.findLast((name) => name === "udp" || name === "tls" || name === "onion3") ?? last ?? "none"
-    return Result.succeed({ kind: "foreign", text, transport, peer })
-  } catch (cause) {
-    return Result.fail(`not a multiaddr (${cause instanceof Error ? cause.message.slice(0, 100) : "unreadable"})`)
-  }
-}
-
-/**
- * Sorts a list of the configuration. Fails with every mistake in it, each under its key and index. With `peerNeeded`
- * an address must say whose it is; `extra` names transports that an application brought along.
- */
+/** Sorts a list of the configuration. Fails with every mistake in it, each under its key and index. */
 export const sortAll = (
   key: string,
   texts: ReadonlyArray<string>,
-  options: { readonly peerNeeded: boolean; readonly extra: ReadonlySet<string> }
+  wanted: Wanted
 ): Result.Result<ReadonlyArray<Sorted>, BadAddress> => {
   const problems: Array<string> = []
   const sorted: Array<Sorted> = []
   texts.forEach((text, index) => {
-    const one = sort(text, options.extra)
-    const problem = Result.isFailure(one)
-      ? one.failure
-      : options.peerNeeded && one.success.peer === undefined
-        ? "no /p2p/ part: the peer ID of the server belongs at its end (/p2p/12D3KooW…)"
-        : undefined
-    if (problem !== undefined) problems.push(`${key}[${index}] ${JSON.stringify(text.slice(0, 200))}: ${problem}`)
-    else if (Result.isSuccess(one)) sorted.push(one.success)
+    Result.match(sort(text, wanted), {
+      onSuccess: (one) => sorted.push(one),
+      onFailure: (problem) => problems.push(`${key}[${index}] ${JSON.stringify(text.slice(0, 200))}: ${problem}`)
+    })
   })
   return problems.length > 0 ? Result.fail(new BadAddress({ problems })) : Result.succeed(sorted)
 }
+
+const loopback = /^\/(ip4\/127\.|ip6\/::1\/|dns[46]?\/localhost\/)/
+/** Every address of a host, or no port. */
+const nowhere = /^\/(ip4\/0\.|ip6\/::\/)|\/tcp\/0(?=\/|$)/
+
+/**
+ * The addresses among those that a peer gave of itself that this server can dial it at, each with its peer ID at the
+ * end. `from` is where a connection with it goes: the loopback of another machine is of no use here.
+ */
+export const dialable = (
+  texts: ReadonlyArray<string>,
+  { extra, from, peer }: { readonly peer: PeerId; readonly from: string; readonly extra: ReadonlySet<string> }
+): ReadonlyArray<string> =>
+  texts.flatMap((text) => {
+    if (nowhere.test(text) || (loopback.test(text) && !loopback.test(from))) return []
+    const one = Result.getOrUndefined(sort(text, { peerNeeded: false, extra }))
+    if (one?.kind !== "usable" || (one.peer ?? peer) !== peer) return []
+    return [one.peer === undefined ? `${text}/p2p/${peer}` : text]
+  })
 
 /** What is said of an address whose transport is not here. */
 export const foreignMessage = (transport: string) =>

@@ -6,7 +6,8 @@ import { createServer } from "node:net"
 import type { Multiaddr } from "@multiformats/multiaddr"
 import { Effect, type Result, Schema } from "effect"
 import type { ServerSettings } from "../config/Settings.ts"
-import { BadAddress, foreignMessage, type Sorted, sortAll } from "./GossipLibp2pAddresses.ts"
+import type { Sorted } from "./Address.ts"
+import { BadAddress, foreignMessage, sortAll } from "./GossipLibp2pAddresses.ts"
 
 /** A listener of the libp2p node could not be opened. */
 export class ListenUnavailable extends Schema.TaggedError<ListenUnavailable>()("ListenUnavailable", {

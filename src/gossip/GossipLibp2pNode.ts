@@ -55,6 +55,22 @@ export class Libp2pNode extends Context.Service<
     Layer.suspend(() => Layer.effect(Libp2pNode, make))
 }
 
+/** How it is noticed that a peer is gone whose connection was never ended. All in milliseconds. */
+export const Liveness: Context.Reference<{
+  readonly pingInterval: number
+  readonly pingTimeout: { readonly minTimeout: number; readonly maxTimeout: number }
+  /** A connection that carries nothing for so long is closed: longer than a ping, for between beats there is no more. */
+  readonly idleTimeout: number
+}> = Context.Reference("ricochet-discovery/gossip/Liveness", {
+  // A peer whose event loop stands still for some seconds is not gone. The interval is longer than the timeout, or one
+  // ping would stand in the way of the next.
+  defaultValue: () => ({
+    pingInterval: 30_000,
+    pingTimeout: { minTimeout: 20_000, maxTimeout: 25_000 },
+    idleTimeout: 120_000
+  })
+})
+
 const trustedPeers = Effect.fnUntraced(function* (settings: SettingsShape) {
   const trusted = new Set<PeerId>()
   const problems: Array<string> = []
@@ -122,6 +138,7 @@ const make = Effect.gen(function* () {
   const settings = yield* Settings
   const identity = yield* Identity
   const isKeptOut = yield* keptOut
+  const { pingInterval, pingTimeout, idleTimeout } = yield* Liveness
   const extras = yield* ExtraTransports
   const extraServices = yield* ExtraServices
   const extraNames = new Set(extras.map(({ name }) => name))
@@ -138,7 +155,11 @@ const make = Effect.gen(function* () {
           ...meters?.libp2p,
           privateKey: identity.privateKey,
           addresses: { listen, announce },
-          transports: [tcp(), webSockets(), ...extras.map((extra) => extra.make)],
+          transports: [
+            tcp({ inboundSocketInactivityTimeout: idleTimeout, outboundSocketInactivityTimeout: idleTimeout }),
+            webSockets(),
+            ...extras.map((extra) => extra.make)
+          ],
           connectionEncrypters: [noise()],
           // One stream of a stranger holds so much of our memory at most.
           streamMuxers: [yamux({ streamOptions: { maxStreamWindowSize: 1024 * 1024 } })],
@@ -159,9 +180,7 @@ const make = Effect.gen(function* () {
             // Reconnecting is Connections' task: the node's own gives up after half a minute.
             reconnectRetries: 0
           },
-          // A peer whose event loop stands still for some seconds is not gone. The interval is longer than the timeout,
-          // or one ping would stand in the way of the next.
-          connectionMonitor: { pingInterval: 30_000, pingTimeout: { minTimeout: 20_000, maxTimeout: 25_000 } },
+          connectionMonitor: { pingInterval, pingTimeout },
           services: { ...extraServices, ...servicesWith(makeMesh(meters?.gossipSub)) }
         })
         await node.start()

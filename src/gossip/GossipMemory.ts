@@ -7,7 +7,7 @@ import type { PeerId } from "../identity/PeerId.ts"
 import { type Appearance, Gossip, type Judge, PublishRefused, type Verdict, type Verified } from "./Gossip.ts"
 import { make as makeAgenda } from "./GossipMemoryAgenda.ts"
 import { make as makeLinks, type Place, type Weather } from "./GossipMemoryLinks.ts"
-import { isNewTo, make as makeNode, type Node, noticeOn } from "./GossipMemoryNode.ts"
+import { addressOf, isNewTo, make as makeNode, type Node, noticeOn } from "./GossipMemoryNode.ts"
 import { type Envelope, open, peek, sign } from "./GossipMemorySignature.ts"
 import { make as makeStreams } from "./GossipMemoryStreams.ts"
 import { Streams } from "./Streams.ts"
@@ -180,7 +180,6 @@ export const make = Effect.fnUntraced(function* (options: { readonly seed?: stri
       changeAt(place, () => nodes.set(place, node)),
       () => changeAt(place, () => nodes.delete(place))
     )
-    const addressOf = (at: Place, peer: PeerId) => `/memory/${at}/p2p/${peer}`
     const gossip = Gossip.of({
       self: peerId,
       addresses: Effect.succeed([addressOf(place, peerId)]),
@@ -197,10 +196,13 @@ export const make = Effect.fnUntraced(function* (options: { readonly seed?: stri
       connections: Effect.sync(() =>
         connected(place).map((other) => ({
           peer: other.peerId,
-          address: addressOf(other.place, other.peerId),
-          direction: place < other.place ? "outbound" : "inbound"
+          ...(place < other.place
+            ? { address: addressOf(other.place, other.peerId), direction: "outbound" }
+            : { address: undefined, direction: "inbound" })
         }))
       ),
+      addressBook: Effect.sync(() => node.book.nodes),
+      remember: (earlier) => Effect.sync(() => node.book.remember(earlier)),
       verify: (signed) => Effect.map(Effect.fromResult(open(signed)), (envelope) => verified(envelope, signed)),
       read: (signed) =>
         Effect.map(Effect.fromResult(peek(signed)), ({ topic, data, from }) => ({

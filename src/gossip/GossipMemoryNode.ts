@@ -1,6 +1,7 @@
 /** What one node of a network in memory holds: whom it judges for, whom it sees on a topic, which messages it knows. */
 import { Duration, Queue } from "effect"
 import type { PeerId } from "../identity/PeerId.ts"
+import { AddressBook } from "./AddressBook.ts"
 import type { Appearance, Judge } from "./Gossip.ts"
 import type { Place } from "./GossipMemoryLinks.ts"
 import type { Envelope } from "./GossipMemorySignature.ts"
@@ -20,7 +21,11 @@ export interface Node {
   /** When each message was first seen, oldest first. */
   readonly seen: Map<string, number>
   readonly watchers: Set<Queue.Enqueue<Appearance>>
+  readonly book: AddressBook
 }
+
+/** The multiaddr of a node at a place. */
+export const addressOf = (at: Place, peer: PeerId) => `/memory/${at}/p2p/${peer}`
 
 export const make = (peerId: PeerId, place: Place): Node => ({
   peerId,
@@ -29,7 +34,8 @@ export const make = (peerId: PeerId, place: Place): Node => ({
   present: { [announceTopic]: new Map(), [heartbeatTopic]: new Map() },
   said: new Map(),
   seen: new Map(),
-  watchers: new Set()
+  watchers: new Set(),
+  book: new AddressBook()
 })
 
 /** Whether a message is new to the node, which knows it from now on. GossipSub's message ID is signer and sequence. */
@@ -48,5 +54,6 @@ export const isNewTo = (node: Node, { from, sequence }: Envelope, nowMillis: num
 export const noticeOn = (node: Node, topic: Topic, place: Place, peer: PeerId): void => {
   if (node.present[topic].has(place)) return
   node.present[topic].set(place, peer)
+  node.book.tell({ peer, addresses: [addressOf(place, peer)] })
   for (const watcher of node.watchers) Queue.offerUnsafe(watcher, { topic, peer })
 }

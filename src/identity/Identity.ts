@@ -3,7 +3,7 @@
  * created; it is never changed silently (R18). What the bytes of a key mean is KeyFile's.
  */
 import { randomBytes, randomUUID } from "node:crypto"
-import { constants, copyFile, link, lstat, mkdir, open, unlink } from "node:fs/promises"
+import { constants, copyFile, link, lstat, open, unlink } from "node:fs/promises"
 import { homedir } from "node:os"
 import { dirname, join } from "node:path"
 import { privateKeyFromRaw } from "@libp2p/crypto/keys"
@@ -11,6 +11,7 @@ import type { PrivateKey } from "@libp2p/interface"
 import { peerIdFromPrivateKey } from "@libp2p/peer-id"
 import { Context, Effect, Layer, Option, Redacted, Result, Schema } from "effect"
 import { Settings } from "../config/Settings.ts"
+import { makeDirectories } from "../storage/MakeDirectories.ts"
 import * as KeyFile from "./KeyFile.ts"
 import { fromCanonical, type PeerId } from "./PeerId.ts"
 
@@ -160,7 +161,7 @@ export const find: Effect.Effect<Option.Option<IdentityShape>, BadIdentity, Sett
 
 /** Puts a complete file in its place under a name that must be free: what is there already is never written over. */
 const place = async (path: string, content: Uint8Array) => {
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 })
+  await makeDirectories(dirname(path))
   const draft = `${path}.${randomUUID()}.new`
   try {
     const file = await open(draft, "wx", 0o600)

@@ -67,7 +67,8 @@ export interface DiscoveryConfig {
   readonly "storage.retention_days"?: number | undefined
   /**
    * Host of the PostgreSQL server. Any database setting selects PostgreSQL; with none, an embedded one is used.
-   * Allowed: an IP address such as 127.0.0.1 or ::1, or a host name.
+   * Allowed: an IP address such as 127.0.0.1 or ::1, a host name, or the absolute path of a Unix socket's directory of at
+   * most 88 bytes.
    * Default: "localhost".
    */
   readonly "database.host"?: string | undefined
@@ -168,7 +169,7 @@ export interface DiscoveryConfig {
    */
   readonly "ops.allowed_hosts"?: ReadonlyArray<string> | undefined
   /**
-   * Time within which /readyz answers; a check that takes longer has failed.
+   * Time within which /readyz answers; a check that takes longer fails it. A self-check allows each 10 seconds.
    * Allowed: a duration such as 2s, 1m30s or 500ms, from 10ms to 60s.
    * Default: 2s.
    */

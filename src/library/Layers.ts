@@ -2,7 +2,7 @@
  * The server as layers, for an application that composes it: whole in one line, or of its parts, each of which another
  * may stand in for. What the parts do is their rooms' business.
  */
-import { Effect, Layer } from "effect"
+import { Context, Effect, Layer, Metric } from "effect"
 import type { Announcer, OwnAnnouncementRefused } from "../announcing/Announcer.ts"
 import * as Configuration from "../config/Configuration.ts"
 import type { ConfigurationProblems } from "../config/ConfigurationProblems.ts"
@@ -133,6 +133,18 @@ export const layerReadiness: Layer.Layer<Readiness> = live(ReadinessChecks.layer
 /** The check named `postgres`: one round trip to the database (S9). */
 export const layerDatabaseCheck: Layer.Layer<never, never, Database | Readiness> = DatabaseCheck.layer
 
+/**
+ * Metrics of its own for what is built on it, so that servers of one process do not count as one. They are in the
+ * `Metric.MetricRegistry` that the application provides, for exporters that are provided with it too; else in a new one.
+ */
+export const layerMetrics: Layer.Layer<never> = Layer.effect(
+  Metric.MetricRegistry,
+  Effect.map(Metric.MetricRegistry, (given) => {
+    const sharedByDefault = Context.get(Context.empty(), Metric.MetricRegistry)
+    return given === sharedByDefault ? new Map() : given
+  })
+)
+
 /** All that `layer` stands on, from the settings alone. */
 export const layerGround: Layer.Layer<
   Database | Exclude<Ground, Settings>,
@@ -149,7 +161,8 @@ export const layerGround: Layer.Layer<
 /**
  * The server on a ground that is given. When it is built, everything is up and the first words are said (R23); when it
  * closes, it says farewell first (R13). Fails with OwnAnnouncementRefused, and with OpsListenUnavailable where
- * `ops.enabled` is true. A program that composes a second server of its parts wraps each in `Layer.fresh`.
+ * `ops.enabled` is true. A program that composes a second server of its parts provides `layerMetrics` to each, and
+ * wraps each in `Layer.fresh`.
  */
 export const layerServer: Layer.Layer<ServerServices, OpsListenUnavailable | OwnAnnouncementRefused, Ground> =
   Live.layer
@@ -161,11 +174,17 @@ export const layerServer: Layer.Layer<ServerServices, OpsListenUnavailable | Own
  * const discovery = Discovery.layer({ "server.region": "eu-west", "server.bootstrap_peers": [address] })
  * ```
  *
- * It is `layerServer` on `layerGround` on `layerConfig`; an application that replaces a part, or registers a check of
- * its own, writes these out. Each call makes another server, however many there are in a program.
+ * It is `layerServer` on `layerGround` on `layerConfig`, with `layerMetrics`; an application that replaces a part, or
+ * registers a check of its own, writes these out. Each call makes another server, however many there are in a program.
  */
 export const layer = (config: DiscoveryConfig = {}): Layer.Layer<Database | Ground | ServerServices, StartFailure> =>
-  apart(layerServer.pipe(Layer.provideMerge(layerGround), Layer.provideMerge(layerConfig(config))))
+  apart(
+    layerServer.pipe(
+      Layer.provideMerge(layerGround),
+      Layer.provideMerge(layerConfig(config)),
+      Layer.provide(layerMetrics)
+    )
+  )
 
 /**
  * A layer that shares no part with any other, where two would otherwise be built of one: a second server, in a program

@@ -34,7 +34,8 @@ export interface DiscoveryOptions {
   readonly storage?: "database" | "none" | undefined
   /**
    * Readiness checks of the program's own, by name. A check fails by throwing or rejecting, and by taking longer than
-   * `ops.readiness_timeout`, when its signal is aborted. While one fails no other server lists this one.
+   * a self-check allows, 10 seconds, or `/readyz`, `ops.readiness_timeout`; its signal is aborted when nobody waits
+   * for it any more. While self-checks fail no other server lists this one.
    */
   readonly checks?: Readonly<Record<string, (signal: AbortSignal) => unknown>> | undefined
   /** What it announces that it offers, at most 64 names of 256 characters. Default: what every Ricochet server does. */
@@ -124,6 +125,7 @@ const layerOf = (
     Layer.provideMerge(ground),
     Layer.provide(Discovery.layerConfig(config)),
     Layer.provide(capabilities === undefined ? Layer.empty : Layer.succeed(Capabilities, capabilities)),
+    Layer.provide(Discovery.layerMetrics),
     Layer.provide(logging(log))
   )
 }

@@ -8,8 +8,8 @@ import { ageMillis, overdueHeartbeats, standingOf, standingSinceMillis, verdictI
 import type { Now } from "../time/Reading.ts"
 
 /**
- * How a server stands. `available`: it is in the list. `unhealthy`: its last self-check failed. `silent`: nothing was
- * heard of it for more than two hours. Source: S14, S15.
+ * How a server stands. `available`: it is in the list. `unhealthy`: its last self-check failed, or it was
+ * stopped in order. `silent`: nothing was heard of it for more than two hours. Source: S14, S15.
  */
 export type ServerState = "available" | "unhealthy" | "silent"
 
@@ -35,7 +35,10 @@ export interface Server {
   readonly retentionPolicy: string
   /** The port it listens on for other servers, 0 to 65535. */
   readonly port: number
-  /** The multiaddrs of this server's open connections to it, as of a second ago at most; empty while there is none. */
+  /**
+   * The multiaddrs that this server knows of it, connected or not, at most eight, as of a second ago at most: what it
+   * dialled, then what the other says of itself. Each ends in its peer ID; empty while none is known.
+   */
   readonly addresses: ReadonlyArray<string>
   /** When it was heard for the first time, in milliseconds since the Unix epoch. */
   readonly firstHeardMillis: number
@@ -47,18 +50,18 @@ export interface Server {
   readonly skewMillis: number | undefined
   /** Heartbeats that should have come since the last, by its own beat; undefined while no beat is known. */
   readonly overdueHeartbeats: number | undefined
-  /** Whether it is known from before this server started, or from a neighbour, and was not heard live since. */
+  /** Whether it was not heard live yet since this server started: known from what was kept, or told by a neighbour. */
   readonly isRestored: boolean
 }
 
-/** What a server is shown against: the time, and the addresses of the peers this node is connected to. */
+/** What a server is shown against: the time, and where others can be dialled. */
 export interface View {
   readonly now: Now
-  readonly neighbours: ReadonlyMap<PeerId, ReadonlyArray<string>>
+  readonly addresses: ReadonlyMap<PeerId, ReadonlyArray<string>>
 }
 
 /** The server as it is told of; undefined while it has not announced itself, for then nothing is known but its name. */
-export const serverOf = (known: Known, { now, neighbours }: View): Server | undefined => {
+export const serverOf = (known: Known, { now, addresses }: View): Server | undefined => {
   const said = known.announcement?.message
   const standing = standingOf(known, now)
   if (said === undefined || standing === "unannounced") return undefined
@@ -73,7 +76,7 @@ export const serverOf = (known: Known, { now, neighbours }: View): Server | unde
     maxStorage: said.maxStorage,
     retentionPolicy: said.retentionPolicy,
     port: said.port,
-    addresses: neighbours.get(known.serverId) ?? [],
+    addresses: addresses.get(known.serverId) ?? [],
     firstHeardMillis: known.firstHeard.wallMillis,
     lastHeardMillis: known.lastHeard.wallMillis,
     ageMillis: ageMillis(known, now),

@@ -93,7 +93,7 @@ export const series: ReadonlyArray<Series> = [
   ),
   ...gauge(
     "ricochet_database_lag_seconds",
-    "How long the oldest unwritten change has waited.",
+    "How long the oldest unwritten change or self-check has waited.",
     ({ database }) => database.lagMillis / 1000
   ),
 
@@ -103,7 +103,8 @@ export const series: ReadonlyArray<Series> = [
   ]),
   ...counter("ricochet_directory_messages_total", "Messages got from neighbours that were asked, by result.", [
     [{ result: "accepted" }, ({ directory }) => directory.accepted],
-    [{ result: "refused" }, ({ directory }) => directory.messages - directory.accepted]
+    [{ result: "known" }, ({ directory }) => directory.known],
+    [{ result: "refused" }, ({ directory }) => directory.refused]
   ]),
   ...counter(
     "ricochet_directory_bytes_total",

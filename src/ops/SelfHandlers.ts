@@ -70,7 +70,7 @@ export const layer = HttpApiBuilder.group(
         alone_since: aloneSinceMillis === undefined ? null : timeText(aloneSinceMillis),
         bootstrap: bootstrap.map(bootstrapView),
         connections: (yield* gossip.connections).length,
-        neighbours: [...at.neighbours.keys()],
+        neighbours: [...at.neighbours],
         clock: clockView(yield* intake.ownClock),
         servers: countStates(entries, at)
       }

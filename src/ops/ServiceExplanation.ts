@@ -6,7 +6,7 @@ import { verdictOf } from "../registry/Refusal.ts"
 import type { RefusalRecord } from "../registry/Registry.ts"
 import { entryOf, timeText } from "./ServiceRendering.ts"
 import type { ServiceDetail, WhyReason } from "./ServiceView.ts"
-import type { Moment } from "./Surroundings.ts"
+import { type Moment, reachOf } from "./Surroundings.ts"
 
 export const refusalView = ({ count, detail, lastWallMillis, reason }: RefusalRecord) => ({
   reason,
@@ -34,8 +34,15 @@ const sentences = {
   "never-announced": "it sends heartbeats but was not heard to announce itself"
 } as const
 
+/** The same of a server whose last words were a goodbye (R13). */
+const sentencesOfStopped = {
+  ...sentences,
+  unhealthy: "it was stopped in order",
+  silent: "it was stopped in order, and was not heard for more than two hours"
+} as const
+
 /** Undefined where nothing is known of the peer. */
-const answerOf = (why: Query.Why): Answer | undefined => {
+const answerOf = (why: Query.Why, isStopped: boolean): Answer | undefined => {
   switch (why.state) {
     case "listed":
       return {
@@ -59,7 +66,11 @@ const answerOf = (why: Query.Why): Answer | undefined => {
     case "unknown":
       return undefined
     default:
-      return { reason: why.state, explanation: sentences[why.state], sinceMillis: why.sinceMillis }
+      return {
+        reason: why.state,
+        explanation: (isStopped ? sentencesOfStopped : sentences)[why.state],
+        sinceMillis: why.sinceMillis
+      }
   }
 }
 
@@ -70,11 +81,10 @@ export const explain = (
   remains: Query.Remains,
   at: Moment
 ): ServiceDetail | undefined => {
-  const answer = server === self ? ofSelf : answerOf(Query.why(remains, at.now))
+  const known = Option.getOrUndefined(remains.entry)
+  const answer = server === self ? ofSelf : answerOf(Query.why(remains, at.now), known?.saidGoodbye === true)
   if (answer === undefined) return undefined
   const { explanation, reason, sinceMillis } = answer
-  const addresses = at.neighbours.get(server)
-  const known = Option.getOrUndefined(remains.entry)
   const refusal = Option.getOrUndefined(remains.refusal)
   const eviction = Option.getOrUndefined(remains.eviction)
   return {
@@ -83,8 +93,7 @@ export const explain = (
     reason,
     explanation,
     since: sinceMillis === undefined ? null : timeText(sinceMillis),
-    connected: addresses !== undefined,
-    addresses: addresses ?? [],
+    ...reachOf(server, at),
     refused: refusal === undefined ? null : refusalView(refusal),
     evicted: eviction === undefined ? null : { time: timeText(eviction.wallMillis), reason: eviction.reason },
     service: (known && entryOf(known, at)) ?? null,

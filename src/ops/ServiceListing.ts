@@ -13,7 +13,7 @@ import type { Now } from "../time/Now.ts"
 import type { ServiceQuery } from "./OpsApi.ts"
 import { OwnEntry } from "./OwnEntry.ts"
 import { countStates, render } from "./ServiceRendering.ts"
-import { type Moment, type Neighbours, Surroundings } from "./Surroundings.ts"
+import { type Moment, Surroundings } from "./Surroundings.ts"
 
 export interface Body {
   readonly json: Uint8Array
@@ -61,7 +61,7 @@ const make = (entries: ReadonlyArray<Known>, query: ServiceQuery, self: string, 
 /** What bodies were made of, and how long it holds: to the end of a second, and no server falls silent before. */
 interface Basis {
   readonly entries: ReadonlyArray<Known>
-  readonly neighbours: Neighbours
+  readonly neighbours: Moment["neighbours"]
   readonly self: string
   readonly fromMillis: number
   readonly untilMillis: number

@@ -7,8 +7,8 @@ import { stringify } from "../logging/InertText.ts"
 import type { Moment as HeardAt, Known } from "../registry/Known.ts"
 import { ageMillis, overdueHeartbeats, standingOf, standingSinceMillis, verdictInForce } from "../registry/Query.ts"
 import * as Timestamp from "../time/Timestamp.ts"
-import type { ServiceEntry, ServiceState } from "./ServiceView.ts"
-import type { Moment } from "./Surroundings.ts"
+import type { ServiceEntry, ServiceState, StateCounts } from "./ServiceView.ts"
+import { type Moment, reachOf } from "./Surroundings.ts"
 
 /** RFC 3339 in UTC. */
 export const timeText = (wallMillis: number): string => Timestamp.format(Timestamp.fromMillis(wallMillis))
@@ -17,9 +17,13 @@ const seconds = (millis: number) => Math.round(millis) / 1000
 
 export const stateOf = (known: Known, { now }: Moment): ServiceState => standingOf(known, now)
 
-export const countStates = (entries: ReadonlyArray<Known>, at: Moment): Record<ServiceState, number> => {
-  const counts = { available: 0, unhealthy: 0, silent: 0, unannounced: 0 }
-  for (const known of entries) counts[stateOf(known, at)] += 1
+export const countStates = (entries: ReadonlyArray<Known>, at: Moment): StateCounts => {
+  const counts = { available: 0, unhealthy: 0, stopped: 0, silent: 0, unannounced: 0 }
+  for (const known of entries) {
+    const state = stateOf(known, at)
+    counts[state] += 1
+    if (state === "unhealthy" && known.saidGoodbye) counts.stopped += 1
+  }
   return counts
 }
 
@@ -40,6 +44,7 @@ const lasting = (known: Known, said: Announced) => {
     regions: said.regions,
     uptime_score: uptimeScore,
     healthy,
+    stopped: known.saidGoodbye,
     timestamp: Timestamp.format(timestamp),
     port: said.port,
     last_heard: heard(known.lastHeard),
@@ -52,16 +57,14 @@ const lasting = (known: Known, said: Announced) => {
   }
 }
 
-/** What changes with time and with this node's connections. */
+/** What changes with time and with what this node knows of the network. */
 const passing = (known: Known, at: Moment) => {
   const state = stateOf(known, at)
-  const addresses = at.neighbours.get(known.serverId)
   return {
     state,
     since: timeText(standingSinceMillis(known, state)),
     overdue_heartbeats: overdueHeartbeats(known, at.now) ?? null,
-    connected: addresses !== undefined,
-    addresses: addresses ?? []
+    ...reachOf(known.serverId, at)
   }
 }
 

@@ -28,12 +28,16 @@ const wireFields = {
 export const serviceStates = ["available", "unhealthy", "silent", "unannounced"] as const
 export const ServiceState = Schema.Literals(serviceStates).annotate({
   description:
-    "available: listed; unhealthy: its last self-check failed; silent: not heard for two hours; unannounced: sends heartbeats, has not announced"
+    "available: listed; unhealthy: its last self-check failed, or it was stopped in order (`stopped`); silent: not heard for two hours; unannounced: sends heartbeats, has not announced"
 })
 export type ServiceState = typeof ServiceState.Type
 
 const standing = {
   state: ServiceState,
+  stopped: Schema.Boolean.annotate({
+    description:
+      "whether its last words were a goodbye: it was stopped in order, and is unhealthy, later silent, for that alone; no heartbeat of it is overdue"
+  }),
   since: Time.annotate({ description: "since when it is in that state, as heard here" }),
   last_heard: Time.annotate({ description: "receipt of its last message here" }),
   age_seconds: Seconds("since its last message, whole, on a clock that does not jump"),
@@ -51,10 +55,13 @@ const standing = {
     description: "its last verdicts as heard here, oldest first, at most 60: + passed, - failed",
     examples: ["++++-+"]
   }),
-  restored: Schema.Boolean.annotate({ description: "known from before this server started, not heard live since" }),
+  restored: Schema.Boolean.annotate({
+    description: "not heard live yet by this server since it started: known from what it kept, or told by a neighbour"
+  }),
   connected: Schema.Boolean.annotate({ description: "whether this node has a connection to it" }),
   addresses: Schema.Array(Schema.String).annotate({
-    description: "multiaddrs it is reached at; empty where this node knows none"
+    description:
+      "multiaddrs known to this node, connected or not, at most 8: what it dialled, then what the server says of itself, which is text from a stranger; empty where this node knows none"
   })
 } as const
 
@@ -74,9 +81,11 @@ export type SelfEntry = typeof SelfEntry.Type
 export const StateCounts = Schema.Struct({
   available: Schema.Int,
   unhealthy: Schema.Int,
+  stopped: Schema.Int.annotate({ description: "how many of the unhealthy ones were stopped in order" }),
   silent: Schema.Int,
   unannounced: Schema.Int
 }).annotate({ identifier: "StateCounts" })
+export type StateCounts = typeof StateCounts.Type
 
 export const ServiceList = Schema.Struct({
   self: SelfEntry,

@@ -11,7 +11,7 @@ import { OpsApi } from "./OpsApi.ts"
 import { InvalidParameter, NeverHeard } from "./Problem.ts"
 import { explain } from "./ServiceExplanation.ts"
 import { ServiceListing } from "./ServiceListing.ts"
-import { Surroundings } from "./Surroundings.ts"
+import { reachOf, Surroundings } from "./Surroundings.ts"
 import { Watch } from "./Watch.ts"
 
 /** Whether a reader has the body of that weak tag already. Source: RFC 9110, 13.1.2. */
@@ -45,14 +45,12 @@ export const layer = HttpApiBuilder.group(
       if (detail !== undefined) {
         return HttpServerResponse.text(stringify(detail), { contentType: "application/json" })
       }
-      const addresses = at.neighbours.get(server)
       return yield* new NeverHeard({
         detail: `${server} was never heard to announce itself, nor to say anything else`,
         server_id: server,
         listed: false,
         reason: "never-announced",
-        connected: addresses !== undefined,
-        addresses: addresses ?? []
+        ...reachOf(server, at)
       })
     })
 

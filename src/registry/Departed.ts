@@ -22,18 +22,27 @@ export class Departed {
     return this.#evictions.get(server)
   }
 
-  evicted(known: Known, reason: string, now: Now): void {
-    const { serverId } = known
-    const earlier = this.#remembered.get(serverId)
-    this.#remembered.delete(serverId)
-    this.#remembered.set(serverId, {
-      announcementTimestamp: known.announcement?.message.timestamp ?? earlier?.announcementTimestamp,
-      heartbeatTimestamp: known.heartbeat?.message.timestamp ?? earlier?.heartbeatTimestamp
+  /** No message of this server counts that is not newer than these, nor than those remembered before. */
+  remember(server: PeerId, last: Remembered, now: Now): void {
+    const earlier = this.#remembered.get(server)
+    this.#remembered.delete(server)
+    this.#remembered.set(server, {
+      announcementTimestamp: later(last.announcementTimestamp, earlier?.announcementTimestamp),
+      heartbeatTimestamp: later(last.heartbeatTimestamp, earlier?.heartbeatTimestamp)
     })
-    for (const [oldest, last] of this.#remembered) {
-      if (this.#remembered.size <= rememberedTimestamps && !isOver(last, now)) break
+    for (const [oldest, remembered] of this.#remembered) {
+      if (this.#remembered.size <= rememberedTimestamps && !isOver(remembered, now)) break
       this.#remembered.delete(oldest)
     }
+  }
+
+  evicted(known: Known, reason: string, now: Now): void {
+    const { serverId, announcement, heartbeat } = known
+    const last = {
+      announcementTimestamp: announcement?.message.timestamp,
+      heartbeatTimestamp: heartbeat?.message.timestamp
+    }
+    this.remember(serverId, last, now)
     this.#evictions.delete(serverId)
     this.#evictions.set(serverId, { wallMillis: Timestamp.toMillis(now.wallNanos), reason })
     for (const oldest of this.#evictions.keys()) {
@@ -42,6 +51,9 @@ export class Departed {
     }
   }
 }
+
+const later = (left: bigint | undefined, right: bigint | undefined): bigint | undefined =>
+  right === undefined || (left !== undefined && left > right) ? left : right
 
 /** Whether every copy of what was accepted is refused as too old by now. */
 const isOver = ({ announcementTimestamp, heartbeatTimestamp }: Remembered, now: Now): boolean => {

@@ -16,12 +16,16 @@ import { judgeAnnouncement, judgeHeartbeat, type Origin, skewMillis } from "./Ju
 import type { Known } from "./Known.ts"
 import {
   announcementsPerMinute,
+  changingServers,
   clockVerdictMillis,
   contradictedServers,
   contradictionMillis,
   contradictions,
+  flappingMillis,
   heartbeatsPerMinute,
-  ratedSigners
+  knownForADayMillis,
+  ratedSigners,
+  verdictChangesAtRest
 } from "./Limits.ts"
 import * as OwnClock from "./OwnClock.ts"
 import { OwnWords } from "./OwnWords.ts"
@@ -116,6 +120,11 @@ const make = Effect.gen(function* () {
     score: contradicted(contradictionMillis.score),
     description: contradicted(contradictionMillis.description)
   }
+  const changes = RateLimit.make({
+    limit: verdictChangesAtRest,
+    windowMillis: flappingMillis,
+    maxKeys: changingServers
+  })
   const unrelayed = Unrelayed.make()
   const returnReaders = new Set<Queue.Queue<PeerId>>()
   let clockLookedAt = Number.NEGATIVE_INFINITY
@@ -186,7 +195,10 @@ const make = Effect.gen(function* () {
     }
     const found = isLive && before?.restored === false ? contradiction(before, after) : undefined
     const isTwin = found !== undefined && !restarts[found].take(words.serverId, at.steadyMillis)
-    if (isTwin) yield* log.contradictory(message, at)
+    const isOld = before !== undefined && at.steadyMillis - before.firstHeard.steadyMillis >= knownForADayMillis
+    if (isTwin) yield* log.contradictory(message, isOld, at)
+    const isChange = isLive && before !== undefined && after.verdictChanges > before.verdictChanges
+    if (isChange && !changes.take(words.serverId, at.steadyMillis)) yield* log.flapping(after, message, isOld, at)
     if (kind === "announcement") yield* log.discovered(words, message)
   })
 
@@ -199,7 +211,10 @@ const make = Effect.gen(function* () {
   ) {
     const isTwin = refusal.reason === "own" && !(yield* ownWords.isMine(words.timestamp))
     if (isTwin) return yield* log.twin(message, at)
-    if (isClock) yield* log.clockOff(refusal, message, at)
+    if (isClock) {
+      const known = Option.getOrUndefined(yield* registry.find(words.serverId))
+      yield* log.clockOff(refusal, message, known?.announcement !== undefined, at)
+    }
     return yield* log.refused(refusal, message, words.serverId, at)
   })
 

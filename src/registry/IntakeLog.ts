@@ -7,10 +7,12 @@ import type { PeerId } from "../identity/PeerId.ts"
 import type { Now } from "../time/Reading.ts"
 import type { Announcement } from "./Announcement.ts"
 import type { Message } from "./Intake.ts"
+import type { Known } from "./Known.ts"
 import { pacedNeighbours, refusalLinesInAll, refusalLinesPerNeighbour } from "./Limits.ts"
 import type { ClockVerdict } from "./OwnClock.ts"
 import * as Pace from "./Pace.ts"
 import type { Refusal } from "./Refusal.ts"
+import * as Reports from "./Reports.ts"
 
 const minuteMillis = 60_000
 const hourMillis = 3_600_000
@@ -34,15 +36,21 @@ const hourly = (linesInAll: number) =>
 const neighbourOf = (message: Message): { readonly neighbour?: PeerId } =>
   "neighbour" in message ? { neighbour: message.neighbour } : {}
 
+const subjectOf = (message: Message) => neighbourOf(message).neighbour ?? "elsewhere"
+
+const heldBackOf = (lines: number) => (lines === 0 ? {} : { held_back: lines })
+
 const bounded = (text: string) => text.slice(0, 200)
 
 export class IntakeLog {
   readonly #rejected = perNeighbour()
   readonly #ignored = perNeighbour()
   readonly #defects = perNeighbour()
-  readonly #clocks = hourly(60)
-  readonly #twins = hourly(60)
-  readonly #contradictory = hourly(60)
+  readonly #clocks = Reports.make()
+  /** By topic, of which there are two. */
+  readonly #twins = hourly(2)
+  readonly #contradictory = Reports.make()
+  readonly #flapping = Reports.make()
   readonly #ownClock = hourly(2)
 
   /** The log, and until the scope closes a look each minute at what was held back and nobody asked after. */
@@ -72,11 +80,34 @@ export class IntakeLog {
   }
 
   /** B03: the message says what time it is where its signer is, and that is too far from here. */
-  clockOff(refusal: Refusal, message: Message, at: Now): Effect.Effect<void> {
-    if (this.#clocks.line(message.signer, at.steadyMillis) === undefined) return Effect.void
+  clockOff(refusal: Refusal, message: Message, isKnown: boolean, at: Now): Effect.Effect<void> {
     const { topic, signer: sender } = message
+    const heldBack = this.#clocks.line({ server: sender, neighbour: subjectOf(message), isKnown }, at.steadyMillis)
+    if (heldBack === undefined) return Effect.void
     return Effect.logWarning("clock of a server is off").pipe(
-      Effect.annotateLogs({ topic, sender, reason: refusal.reason, detail: refusal.detail })
+      Effect.annotateLogs({
+        topic,
+        sender,
+        ...neighbourOf(message),
+        reason: refusal.reason,
+        detail: refusal.detail,
+        ...heldBackOf(heldBack)
+      })
+    )
+  }
+
+  /** F02: a server whose self-checks fail and pass by turns, each of which is followed. */
+  flapping({ serverId, verdictChanges }: Known, message: Message, isKnown: boolean, at: Now): Effect.Effect<void> {
+    const report = { server: serverId, neighbour: subjectOf(message), isKnown }
+    const heldBack = this.#flapping.line(report, at.steadyMillis)
+    if (heldBack === undefined) return Effect.void
+    return Effect.logInfo("server is flapping").pipe(
+      Effect.annotateLogs({
+        server_id: serverId,
+        verdict_changes: verdictChanges,
+        ...neighbourOf(message),
+        ...heldBackOf(heldBack)
+      })
     )
   }
 
@@ -84,7 +115,7 @@ export class IntakeLog {
   refused(refusal: Refusal, message: Message, claimed: PeerId | undefined, at: Now): Effect.Effect<void> {
     const pace = refusal.verdict === "reject" ? this.#rejected : this.#ignored
     const from = neighbourOf(message)
-    const heldBack = pace.line(from.neighbour ?? "elsewhere", at.steadyMillis)
+    const heldBack = pace.line(subjectOf(message), at.steadyMillis)
     if (heldBack === undefined) return Effect.void
     const line =
       refusal.verdict === "reject" ? Effect.logWarning("rejected message") : Effect.logDebug("ignored message")
@@ -96,7 +127,7 @@ export class IntakeLog {
         ...from,
         reason: refusal.reason,
         detail: refusal.detail,
-        ...(heldBack === 0 ? {} : { held_back: heldBack })
+        ...heldBackOf(heldBack)
       })
     )
   }
@@ -110,10 +141,12 @@ export class IntakeLog {
   }
 
   /** R18, H03: as an observer sees a twin. */
-  contradictory(message: Message, at: Now): Effect.Effect<void> {
-    if (this.#contradictory.line(message.signer, at.steadyMillis) === undefined) return Effect.void
+  contradictory(message: Message, isKnown: boolean, at: Now): Effect.Effect<void> {
+    const report = { server: message.signer, neighbour: subjectOf(message), isKnown }
+    const heldBack = this.#contradictory.line(report, at.steadyMillis)
+    if (heldBack === undefined) return Effect.void
     return Effect.logWarning("two servers seem to publish as one").pipe(
-      Effect.annotateLogs({ sender: message.signer, ...neighbourOf(message) })
+      Effect.annotateLogs({ sender: message.signer, ...neighbourOf(message), ...heldBackOf(heldBack) })
     )
   }
 
@@ -136,17 +169,26 @@ export class IntakeLog {
   /** What a flood left unsaid when it ended: the worst neighbours by name, the others in one line. */
   readonly tellHeldBack: Effect.Effect<void> = Effect.suspend(() => {
     this.#ignored.heldBack()
-    const worst = [...this.#rejected.heldBack()].sort((left, right) => right.lines - left.lines)
-    const named = worst.splice(0, namedNeighbours)
-    const others = worst.reduce((sum, { lines }) => sum + lines, 0)
-    if (others > 0) named.push({ subject: `${worst.length} others`, lines: others })
-    return Effect.forEach(
-      named,
-      ({ subject, lines }) =>
-        Effect.logWarning("more rejected messages, not a fault of this server").pipe(
-          Effect.annotateLogs({ neighbour: subject, held_back: lines })
-        ),
+    return Effect.all(
+      [
+        tellWorst(this.#rejected, Effect.logWarning("more rejected messages, not a fault of this server")),
+        tellWorst(this.#clocks, Effect.logWarning("more clocks of servers are off")),
+        tellWorst(this.#contradictory, Effect.logWarning("more servers seem to publish as one")),
+        tellWorst(this.#flapping, Effect.logInfo("more servers are flapping"))
+      ],
       { discard: true }
     )
   })
+}
+
+const tellWorst = ({ heldBack }: Pick<Pace.Pace, "heldBack">, line: Effect.Effect<void>): Effect.Effect<void> => {
+  const worst = [...heldBack()].sort((left, right) => right.lines - left.lines)
+  const named = worst.splice(0, namedNeighbours)
+  const others = worst.reduce((sum, { lines }) => sum + lines, 0)
+  if (others > 0) named.push({ subject: `${worst.length} others`, lines: others })
+  return Effect.forEach(
+    named,
+    ({ subject, lines }) => Effect.annotateLogs(line, { neighbour: subject, held_back: lines }),
+    { discard: true }
+  )
 }

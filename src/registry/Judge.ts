@@ -18,7 +18,7 @@ import {
   saidTogetherNanos,
   tooOldNanos
 } from "./Limits.ts"
-import { verdictInForce } from "./Query.ts"
+import { type Verdict, verdictInForce } from "./Query.ts"
 import { type Refusal, refuse } from "./Refusal.ts"
 import type { Decide } from "./Registry.ts"
 
@@ -130,10 +130,26 @@ const believe = (
     skewMillis: origin.kind === "topic" && isLatest ? skewMillis(message.timestamp, now) : known?.skewMillis,
     verdictSince: known === undefined || isChange ? heard : known.verdictSince,
     verdictChanges: (known?.verdictChanges ?? 0) + (isChange ? 1 : 0),
+    saidGoodbye: isGoodbye(known, words, isLatest ? before : words.announcement?.message),
     beatMillis: isCheck ? observedBeat(recent) : known?.beatMillis,
     restored: origin.kind !== "topic" && (known?.restored ?? true),
     recent
   }
+}
+
+/**
+ * Whether its last words are a goodbye (R13): a heartbeat that turns healthy to unhealthy and leaves the score as it was,
+ * which a check that fails does not. What comes late, and is older, may be what it turned from, and takes nothing back.
+ */
+const isGoodbye = (
+  known: Known | undefined,
+  words: Pick<Known, "announcement" | "heartbeat">,
+  before: Verdict | undefined
+): boolean => {
+  const verdict = verdictInForce(words)
+  if (verdict.healthy || verdict !== words.heartbeat?.message) return false
+  if (known?.saidGoodbye === true && known.heartbeat?.message === verdict) return true
+  return before?.healthy === true && before.uptimeScore === verdict.uptimeScore
 }
 
 const isAfter = (left: Moment, right: Moment) => left.steadyMillis > right.steadyMillis

@@ -34,6 +34,8 @@ export interface Known {
   readonly verdictSince: Moment
   /** How often the verdict has changed. */
   readonly verdictChanges: number
+  /** Its last words were a goodbye: it was stopped in order, and has said nothing since (R13). */
+  readonly saidGoodbye: boolean
   /** The server's own beat between self-checks, in milliseconds as heard here; absent before two (R21). */
   readonly beatMillis: number | undefined
   /** Believed from what was kept or handed on, and not yet heard live since this server started (R12, R14). */

@@ -78,12 +78,23 @@ export const contradictionMillis = { score: 3_600_000, description: 10_800_000 }
 /** Servers whose contradictions are counted at the same time, newest kept. */
 export const contradictedServers = 4_096
 
+// Flapping
+
+/** Changes of a server's verdict that are no pattern yet: three failures that passed. Above it, it flaps (case F02). */
+export const verdictChangesAtRest = 6
+/** Within so many milliseconds: an hour, which is twelve checks. */
+export const flappingMillis = 3_600_000
+/** Servers whose changes are counted at the same time, the quietest forgotten first. */
+export const changingServers = 4_096
+
 // Log lines
 
 /** Lines a minute about the refused messages of one neighbour at most. Source: R19; case O02. */
 export const refusalLinesPerNeighbour = 5
 /** Lines a minute about refused messages at most, whoever brings them: 6 bad neighbours in full. Source: O02. */
 export const refusalLinesInAll = 30
+/** Servers that are told of once an hour, and neighbours whose reports are counted apart, at the same time at most. */
+export const reportedServers = 4_096
 /** Neighbours whose lines are counted apart at the same time; well above any connection limit in use. */
 export const pacedNeighbours = 4_096
 

@@ -100,10 +100,12 @@ export const select = (entries: ReadonlyArray<Known>, filter: Filter, now: Now):
 
 /**
  * Heartbeats that should have come since the last message, by the server's own observed beat; one is not overdue
- * until half a beat late. `undefined` while no beat is known. Source: R21.
+ * until half a beat late, and none is of a server that said goodbye. `undefined` while no beat is known. Source: R21.
  */
-export const overdueHeartbeats = (known: Known, now: Now): number | undefined =>
-  known.beatMillis === undefined ? undefined : Math.max(0, Math.floor(ageMillis(known, now) / known.beatMillis - 0.5))
+export const overdueHeartbeats = (known: Known, now: Now): number | undefined => {
+  if (known.beatMillis === undefined) return undefined
+  return known.saidGoodbye ? 0 : Math.max(0, Math.floor(ageMillis(known, now) / known.beatMillis - 0.5))
+}
 
 /** Why a server is listed or is not, and since when by our wall clock. Source: R21. */
 export type Why =

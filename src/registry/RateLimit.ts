@@ -3,6 +3,8 @@
  * steady clock. It remembers a bounded number of keys, the quietest forgotten first (R19). What a key is, its user knows.
  */
 export interface RateLimit {
+  /** Whether one more would count now. */
+  allows(key: string, steadyMillis: number): boolean
   /** Whether one more counts now; if it does, it is counted. */
   take(key: string, steadyMillis: number): boolean
 }
@@ -24,10 +26,13 @@ export const make = (options: {
     }
   }
 
+  const takenSince = (key: string, since: number) => (taken.get(key) ?? []).filter((time) => time > since)
+
   return {
+    allows: (key, steadyMillis) => takenSince(key, steadyMillis - options.windowMillis).length < options.limit,
     take: (key, steadyMillis) => {
       const since = steadyMillis - options.windowMillis
-      const times = (taken.get(key) ?? []).filter((time) => time > since)
+      const times = takenSince(key, since)
       if (times.length >= options.limit) return false
       times.push(steadyMillis)
       taken.delete(key)

@@ -60,6 +60,8 @@ export class Registry extends Context.Service<
   {
     /** Looks up what is known, decides, and stores the outcome: one step that nothing can come between. */
     admit(server: PeerId, decide: Decide): Effect.Effect<Result.Result<Admission, Refusal>>
+    /** Takes no message of this server that is not newer than these: its entry went before a restart (R7, R14). */
+    remember(server: PeerId, last: Remembered): Effect.Effect<void>
     /** Remembers that a message of this signer did not count, for `why` (bounded, newest signers kept). */
     noteRefusal(signer: PeerId, refusal: Refusal): Effect.Effect<void>
     readonly entries: Effect.Effect<ReadonlyArray<Known>>

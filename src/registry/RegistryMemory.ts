@@ -36,6 +36,7 @@ export const layerBounded = (maxServers: number): Layer.Layer<Registry> =>
       yield* Effect.forkScoped(sweepForEver(rows))
       return Registry.of({
         admit: (server, decide) => Effect.map(now, (at) => rows.admit(server, decide, at)),
+        remember: (server, last) => Effect.map(now, (at) => rows.departed.remember(server, last, at)),
         noteRefusal: (signer, refusal) =>
           Effect.map(Clock.currentTimeMillis, (wallMillis) => rows.noteRefusal(signer, refusal, wallMillis)),
         entries: Effect.sync(() => rows.entries()),

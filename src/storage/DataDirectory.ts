@@ -1,11 +1,12 @@
 /**
  * The directory this server keeps its files in, held by one process at a time (R23). It knows nothing of what is in it.
  */
-import { mkdir, mkdtemp, readFile, rename, rm, rmdir, stat, writeFile } from "node:fs/promises"
+import { mkdtemp, readFile, rename, rm, rmdir, stat, writeFile } from "node:fs/promises"
 import { homedir, hostname } from "node:os"
 import { join, resolve } from "node:path"
 import { Context, Effect, Layer, Schema, type Scope } from "effect"
 import { Settings } from "../config/Settings.ts"
+import { makeDirectories } from "./MakeDirectories.ts"
 
 /** Another process holds the data directory. Source: ruling R23. */
 export class DataDirectoryInUse extends Schema.TaggedError<DataDirectoryInUse>()("DataDirectoryInUse", {
@@ -39,6 +40,7 @@ export const resolvePath = (path: string): string =>
   resolve(path === "~" || path.startsWith("~/") ? join(homedir(), path.slice(1)) : path)
 
 const problems: Readonly<Record<string, string>> = {
+  ENOENT: "no directory can be created there",
   EACCES: "permission denied",
   EPERM: "permission denied",
   EROFS: "the file system is read-only",
@@ -59,7 +61,7 @@ const unusable = (path: string) => (cause: unknown) => {
 const create = (path: string) =>
   Effect.tryPromise({
     try: async () => {
-      await mkdir(path, { recursive: true, mode: 0o700 })
+      await makeDirectories(path)
       if (!(await stat(path)).isDirectory()) throw new Error("it is not a directory")
       // Trying is the only test of a permission that no mount, quota or access list can make a liar of.
       await rmdir(await mkdtemp(join(path, ".writable-")))

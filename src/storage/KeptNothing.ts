@@ -9,6 +9,8 @@ export const layer: Layer.Layer<KeptServers | KeptChecks> = Layer.succeedContext
   Context.make(KeptServers, {
     load: () => nothing,
     write: () => Effect.void,
+    evict: () => Effect.void,
+    loadEvicted: () => nothing,
     forget: () => Effect.void,
     forgetBefore: () => Effect.void
   }).pipe(Context.add(KeptChecks, { load: nothing, write: () => Effect.void }))

@@ -27,6 +27,18 @@ export interface KeptServer {
   readonly firstHeardMillis: number
   /** Milliseconds since the Unix epoch, on this server's clock. */
   readonly lastHeardMillis: number
+  /** Where it can be dialled by its own words, as `Gossip.addressBook` has it: eight at most, in printable ASCII. */
+  readonly addresses: ReadonlyArray<string>
+}
+
+/** The timestamps that no message of a server may repeat whose entry was pushed out (R7). */
+export interface KeptTimestamps {
+  /** Its peer ID. */
+  readonly serverId: PeerId
+  /** Of its newest announcement, in nanoseconds since the Unix epoch. */
+  readonly announcementTimestamp: bigint | undefined
+  /** Of its newest heartbeat, in nanoseconds since the Unix epoch. */
+  readonly heartbeatTimestamp: bigint | undefined
 }
 
 /** Where the servers known to this one are kept across restarts (R14). */
@@ -34,15 +46,22 @@ export class KeptServers extends Context.Service<
   KeptServers,
   {
     /**
-     * The servers heard at `sinceMillis` or later, those heard last first, `most` at most. Rows that cannot be read are
-     * left out.
+     * The servers heard at `sinceMillis` or later, those heard last first, `most` at most, without those that were
+     * evicted. Rows that cannot be read are left out.
      */
     load(sinceMillis: number, most: number): Effect.Effect<ReadonlyArray<KeptServer>, SqlError | MigrationError>
-    /** Keeps these, each once. Of what is kept already, the newer message of each topic stays. */
+    /**
+     * Keeps these, each once; none of them is evicted any more. Of what is kept already, the newer message of each topic
+     * stays, and its addresses where none are given. Of two messages of the same moment the one written last stays.
+     */
     write(servers: ReadonlyArray<KeptServer>): Effect.Effect<void, SqlError | MigrationError>
+    /** Keeps of these servers what `loadEvicted` gives: of the 65 536 heard last, the others are forgotten. */
+    evict(servers: ReadonlyArray<PeerId>): Effect.Effect<void, SqlError | MigrationError>
+    /** What is kept of the evicted servers that were heard at `sinceMillis` or later, those heard last first. */
+    loadEvicted(sinceMillis: number): Effect.Effect<ReadonlyArray<KeptTimestamps>, SqlError | MigrationError>
     /** Forgets these servers. */
     forget(servers: ReadonlyArray<PeerId>): Effect.Effect<void, SqlError | MigrationError>
-    /** Forgets every server last heard before this. */
+    /** Forgets every server last heard before this, evicted ones too. */
     forgetBefore(millis: number): Effect.Effect<void, SqlError | MigrationError>
   }
 >()("ricochet-discovery/storage/KeptServers") {}

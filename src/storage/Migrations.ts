@@ -34,7 +34,23 @@ const keep = Effect.gen(function* () {
     )`
 })
 
-const run = make({})({ loader: fromRecord({ "1_keep": keep }), table: "discovery_migrations" })
+/** Where a server can be dialled, one address a line, for whoever is alone after a restart (R15). */
+const addresses = Effect.flatMap(SqlClient, (sql) => sql`ALTER TABLE discovery_servers ADD COLUMN addresses text`)
+
+/**
+ * Servers that were pushed out of a full registry keep their row, so that no old copy of their words counts after a
+ * restart (R7). The index is for finding the oldest of them.
+ */
+const evicted = Effect.gen(function* () {
+  const sql = yield* SqlClient
+  yield* sql`ALTER TABLE discovery_servers ADD COLUMN evicted boolean NOT NULL DEFAULT false`
+  yield* sql`CREATE INDEX discovery_servers_evicted ON discovery_servers (owner, last_heard_millis) WHERE evicted`
+})
+
+const run = make({})({
+  loader: fromRecord({ "1_keep": keep, "2_addresses": addresses, "3_evicted": evicted }),
+  table: "discovery_migrations"
+})
 
 const isSqlError = (cause: unknown): cause is SqlError => cause instanceof SqlError
 

@@ -1,10 +1,11 @@
 /** How a PostgreSQL server is reached as it is set, and what its answers mean. It runs no query. */
-import { connect as connectTcp } from "node:net"
+import { connect } from "node:net"
 import type { ConnectionOptions } from "node:tls"
 import { Duration, Effect, type Scope } from "effect"
 import type { Reactivity } from "effect/reactivity/Reactivity"
 import { ConnectionError, type SqlError } from "effect/sql/SqlError"
 import type { DatabaseSettings } from "../config/Settings.ts"
+import { addressOf, isSocketDirectory } from "./PostgresAddress.ts"
 import { type Endpoint, openSession, type Session } from "./Sessions.ts"
 
 type PostgresSettings = Extract<DatabaseSettings, { readonly kind: "postgres" }>
@@ -17,9 +18,6 @@ export const locationOf = (settings: PostgresSettings): string => {
   const host = settings.host.includes(":") ? `[${settings.host}]` : settings.host
   return `postgres://${settings.username}@${host}:${settings.port}/${settings.name}`
 }
-
-/** A host that is a path is the directory of a Unix socket, as everywhere with PostgreSQL. */
-const isSocketDirectory = (settings: PostgresSettings) => settings.host.startsWith("/")
 
 /** What `sslmode` asks of the certificate; libpq gives the names their meaning. A Unix socket is never encrypted. */
 const tlsOf = (settings: PostgresSettings): false | ConnectionOptions => {
@@ -49,16 +47,13 @@ const endpointOf = (settings: PostgresSettings, ssl: false | ConnectionOptions):
     applicationName: "ricochet-discovery"
   },
   connect: () =>
-    isSocketDirectory(settings)
-      ? connectTcp({ path: `${settings.host}/.s.PGSQL.${settings.port}` })
-      : connectTcp({
-          host: settings.host,
-          port: settings.port,
-          noDelay: true,
-          // A server that vanished without a word is noticed on an idle connection in about 40 seconds.
-          keepAlive: true,
-          keepAliveInitialDelay: 30_000
-        })
+    connect({
+      ...addressOf(settings),
+      noDelay: true,
+      // A server that vanished without a word is noticed on an idle connection in about 40 seconds.
+      keepAlive: true,
+      keepAliveInitialDelay: 30_000
+    })
 })
 
 /** What the client says when the server will not speak TLS; it gives it no code. */

@@ -6,6 +6,7 @@ import { Cause, Context, Duration, Effect, Layer, Queue } from "effect"
 import type { MigrationError } from "effect/sql/Migrator"
 import type { SqlError } from "effect/sql/SqlError"
 import { Settings } from "../config/Settings.ts"
+import { Gossip } from "../gossip/Gossip.ts"
 import { SelfCheck } from "../health/SelfCheck.ts"
 import { textOf } from "../logging/FactText.ts"
 import { type Change, Registry } from "../registry/Registry.ts"
@@ -39,7 +40,7 @@ export interface WriteBehindStatus {
   readonly pending: number
   /** Changes that were given up, because more servers waited than the registry may hold. */
   readonly dropped: number
-  /** How long the oldest change has waited, in milliseconds; 0 when none waits. */
+  /** How long the oldest change or self-check has waited, in milliseconds; 0 when none waits. */
   readonly lagMillis: number
 }
 
@@ -49,17 +50,21 @@ export class WriteBehind extends Context.Service<
     readonly status: Effect.Effect<WriteBehindStatus>
   }
 >()("ricochet-discovery/storage/WriteBehind") {
-  static readonly layer: Layer.Layer<WriteBehind, never, Registry | SelfCheck | KeptServers | KeptChecks | Settings> =
-    Layer.effect(
-      WriteBehind,
-      Effect.suspend(() => make)
-    )
+  static readonly layer: Layer.Layer<
+    WriteBehind,
+    never,
+    Registry | SelfCheck | KeptServers | KeptChecks | Settings | Gossip
+  > = Layer.effect(
+    WriteBehind,
+    Effect.suspend(() => make)
+  )
 }
 
 type Changed = Pick<Change, "serverId" | "entry" | "cause">
 
 const make = Effect.gen(function* () {
   const [registry, selfCheck] = [yield* Registry, yield* SelfCheck]
+  const { addressBook } = yield* Gossip
   const [keptServers, keptChecks] = [yield* KeptServers, yield* KeptChecks]
   const { nowMillis } = yield* SteadyClock
   const backlog = new Backlog((yield* Settings).discovery.maxServers)
@@ -70,7 +75,10 @@ const make = Effect.gen(function* () {
   /** Silence is no news: it follows from what is kept already. */
   const noteAll = (changed: ReadonlyArray<Changed>) =>
     Effect.map(nowMillis, (at) => {
-      for (const { serverId, entry, cause } of changed) if (cause !== "silent") backlog.note(serverId, entry, at)
+      for (const { serverId, entry, cause } of changed) {
+        if (cause === "evicted") backlog.noteEvicted(serverId, at)
+        else if (cause !== "silent") backlog.note(serverId, entry, at)
+      }
     })
 
   /** Notes what has happened and is still on its way to whoever follows it. */
@@ -86,9 +94,10 @@ const make = Effect.gen(function* () {
   }, Effect.scoped)
 
   const write = Effect.gen(function* () {
-    const batch = backlog.next(mostServers)
+    const batch = backlog.next(mostServers, yield* addressBook)
     yield* keptChecks.write(batch.checks)
     yield* keptServers.write(batch.servers)
+    yield* keptServers.evict(batch.evicted)
     yield* keptServers.forget(batch.forgotten)
     backlog.settled(batch, yield* nowMillis)
     writes++
@@ -117,7 +126,7 @@ const make = Effect.gen(function* () {
   // Started before the layer is there for others, so that they see all that follows.
   const checks = yield* selfCheck.recorded
   yield* Queue.take(checks).pipe(
-    Effect.map((check) => backlog.noteCheck(check)),
+    Effect.flatMap((check) => Effect.map(nowMillis, (at) => backlog.noteCheck(check, at))),
     Effect.forever,
     Effect.forkScoped({ startImmediately: true })
   )
@@ -129,7 +138,8 @@ const make = Effect.gen(function* () {
   yield* Effect.addFinalizer(() =>
     Effect.gen(function* () {
       yield* noteRest
-      for (const check of yield* Queue.clear(checks)) backlog.noteCheck(check)
+      const at = yield* nowMillis
+      for (const check of yield* Queue.clear(checks)) backlog.noteCheck(check, at)
       yield* orAbandon(writeAll, flushBound)
       if (backlog.size === 0) return
       yield* Effect.annotateLogs(Effect.logWarning("stopped before all was kept"), { pending: backlog.size })

@@ -7,11 +7,17 @@ import { KeptChecks } from "../storage/KeptChecks.ts"
 import { type KeptMessage, type KeptServer, KeptServers } from "../storage/KeptServers.ts"
 
 const newer = (kept: KeptMessage | undefined, next: KeptMessage | undefined): KeptMessage | undefined =>
-  kept !== undefined && (next === undefined || kept.timestamp >= next.timestamp) ? kept : next
+  kept !== undefined && (next === undefined || kept.timestamp > next.timestamp) ? kept : next
 
 export class VirtualKept {
   readonly #servers = new Map<PeerId, KeptServer>()
+  readonly #evicted = new Set<PeerId>()
   #checks: ReadonlyArray<SelfCheckRecord> = []
+
+  #forget(server: PeerId): void {
+    this.#servers.delete(server)
+    this.#evicted.delete(server)
+  }
 
   /** The stores as one life of the server sees them. What it writes once it is dead is not kept. */
   layer(isAlive: () => boolean): Layer.Layer<KeptServers | KeptChecks> {
@@ -20,7 +26,7 @@ export class VirtualKept {
       load: (sinceMillis, most) =>
         Effect.sync(() =>
           [...this.#servers.values()]
-            .filter(({ lastHeardMillis }) => lastHeardMillis >= sinceMillis)
+            .filter(({ serverId, lastHeardMillis }) => lastHeardMillis >= sinceMillis && !this.#evicted.has(serverId))
             .sort((left, right) => right.lastHeardMillis - left.lastHeardMillis)
             .slice(0, most)
         ),
@@ -32,18 +38,38 @@ export class VirtualKept {
               ...next,
               announcement: newer(kept?.announcement, next.announcement),
               heartbeat: newer(kept?.heartbeat, next.heartbeat),
-              firstHeardMillis: Math.min(kept?.firstHeardMillis ?? next.firstHeardMillis, next.firstHeardMillis)
+              addresses: next.addresses.length > 0 ? next.addresses : (kept?.addresses ?? []),
+              firstHeardMillis:
+                kept === undefined || this.#evicted.has(next.serverId)
+                  ? next.firstHeardMillis
+                  : Math.min(kept.firstHeardMillis, next.firstHeardMillis)
             })
+            this.#evicted.delete(next.serverId)
           }
         }),
+      evict: (evicted) =>
+        whileAlive(() => {
+          for (const server of evicted) if (this.#servers.has(server)) this.#evicted.add(server)
+        }),
+      loadEvicted: (sinceMillis) =>
+        Effect.sync(() =>
+          [...this.#servers.values()]
+            .filter(({ serverId, lastHeardMillis }) => lastHeardMillis >= sinceMillis && this.#evicted.has(serverId))
+            .sort((left, right) => right.lastHeardMillis - left.lastHeardMillis)
+            .map(({ serverId, announcement, heartbeat }) => ({
+              serverId,
+              announcementTimestamp: announcement?.timestamp,
+              heartbeatTimestamp: heartbeat?.timestamp
+            }))
+        ),
       forget: (forgotten) =>
         whileAlive(() => {
-          for (const server of forgotten) this.#servers.delete(server)
+          for (const server of forgotten) this.#forget(server)
         }),
       forgetBefore: (millis) =>
         whileAlive(() => {
           for (const { serverId, lastHeardMillis } of this.#servers.values()) {
-            if (lastHeardMillis < millis) this.#servers.delete(serverId)
+            if (lastHeardMillis < millis) this.#forget(serverId)
           }
         })
     })

@@ -432,4 +432,23 @@ describe("the log of what a server says", () => {
       ])
     }).pipe(Effect.provideService(Metric.MetricRegistry, new Map()))
   )
+
+  it.effect("O01 counts among its own metrics what an application has it say", () =>
+    Effect.gen(function* () {
+      const { announcer } = yield* AnnouncingServer.start({ settings })
+      const announced = Effect.map(Metric.snapshot, (snapshot) =>
+        snapshot.flatMap(({ attributes, id, state }) =>
+          id === "ricochet_publishes_total" && attributes?.topic === "announce" ? [{ ...state }] : []
+        )
+      )
+      assert.deepStrictEqual(yield* announced, [{ count: 1, incremental: true }])
+      const ofApplication = new Map()
+      yield* Effect.gen(function* () {
+        yield* (yield* announcer).offer("translation")
+        assert.deepStrictEqual(yield* announced, [])
+      }).pipe(Effect.provideService(Metric.MetricRegistry, ofApplication))
+      assert.strictEqual(ofApplication.size, 0)
+      assert.deepStrictEqual(yield* announced, [{ count: 2, incremental: true }])
+    }).pipe(Effect.provideService(Metric.MetricRegistry, new Map()))
+  )
 })

@@ -35,10 +35,13 @@ export interface Sketch {
   /** `+` passed, `-` failed, oldest first. */
   readonly marks?: string
   readonly skewMillis?: number
+  /** Its last verdict is a goodbye. */
+  readonly stopped?: boolean
 }
 
 /** A server as known now. */
-export const server = (id: PeerId, { age = 0, marks = "+".repeat(60), said = {}, skewMillis = 12 }: Sketch): Known => {
+export const server = (id: PeerId, sketch: Sketch): Known => {
+  const { age = 0, marks = "+".repeat(60), said = {}, skewMillis = 12, stopped = false } = sketch
   const heard = Math.floor(Date.now() - age)
   const recent = verdicts(marks, heard)
   const changedAt = recent.findLast(({ healthy }, index) => healthy !== recent[index - 1]?.healthy) ?? recent[0]
@@ -50,6 +53,7 @@ export const server = (id: PeerId, { age = 0, marks = "+".repeat(60), said = {},
     {
       recent,
       skewMillis,
+      saidGoodbye: stopped,
       beatMillis: 5 * minute,
       firstHeard: { wallMillis: heard - 30 * hour, steadyMillis: heard - 30 * hour },
       verdictSince: { wallMillis: since, steadyMillis: since },

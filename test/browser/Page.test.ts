@@ -243,6 +243,23 @@ describe.skipIf(isMissing("chromium"))(named("the page", "chromium"), () => {
     })
   })
 
+  it.live("R13 shows a server that was stopped in order as stopped, and misses no heartbeat of it", () => {
+    const world = Network.world([server(a, {}), server(b, { age: 30 * minute, marks: "+++-", stopped: true })])
+    return visit(browser, world, async ({ page }) => {
+      const short = `${b.slice(0, 12)}…${b.slice(-6)}`
+      const cell = [short, "stopped 30 min", "default", "store-and-forward", "100%", "", "30 min ago", "+12 ms", "no"]
+      assert.deepStrictEqual(await cells(page, b), cell)
+      assert.strictEqual(await seen(page.locator("#states label:has([value=unhealthy]) b")), "0")
+      await page.locator("#states label:has([value=stopped])").click()
+      await eventually(
+        () => rows(page),
+        (shown) => shown.join() === b
+      )
+      await row(page, b).getByRole("link").click()
+      await page.locator("#detail-body").getByText("Not listed: it was stopped in order — for 30 min").waitFor()
+    })
+  })
+
   it.live("R21 O04 answers why a server is missing, whatever there is to know of it", () => {
     const world = Network.world([
       server(a, { age: minute, marks: "++-" }),
@@ -261,7 +278,12 @@ describe.skipIf(isMissing("chromium"))(named("the page", "chromium"), () => {
       ],
       [peer(105), /Not listed: it had to make room in a full registry: it was silent — 1 h ago/],
       [peer(106), /Not known: 12D3Koo\w+ was never heard to announce itself, nor to say anything else/],
-      ["12D3KooWnot", /peerId: found "12D3KooWnot", allowed is a peer ID in base58/],
+      ["12D3KooW-not", /peerId: found "12D3KooW-not", allowed is a peer ID in base58/],
+      ["12D3KooWnot", /No server is known here whose peer ID begins with 12D3KooWnot\./],
+      ["12D3KooW", /12D3KooW could be any of [45] servers:/],
+      // As the page itself shows it, and as `ricochet service` takes it.
+      [`${b.slice(0, 12)}…${b.slice(-6)}`, /Not listed: it was not heard for more than two hours/],
+      [b.slice(8, 24), /Not listed: it was not heard for more than two hours/],
       [Doubles.self, /This server: it is this server, which does not list itself/]
     ] as const
     return visit(

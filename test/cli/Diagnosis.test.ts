@@ -102,7 +102,52 @@ describe("what is wrong with a server", () => {
         text: "none since 2026-11-30T19:50:00Z (10m ago): nobody hears this server, and publishing fails",
         advice: "name a server that runs, in server.bootstrap_peers or with --bootstrap"
       },
-      { level: "ok", about: "bootstrap", text: "none set: this server waits for others to connect to it" }
+      {
+        level: "note",
+        about: "bootstrap",
+        text: "none set: this server waits for others to connect to it, and nobody has"
+      }
+    ])
+  })
+
+  it("R15 is an address that another server answers at, where no bootstrap peer is connected", () => {
+    const [right] = self.bootstrap
+    const wrong = {
+      address: `/ip4/10.0.0.3/tcp/55223/p2p/${berlin}`,
+      peer: berlin,
+      connected: false,
+      last_error: "another peer ID answers at this address",
+      next_try_seconds: 12
+    }
+    const level = (bootstrap: typeof self.bootstrap) =>
+      diagnose({ ...well, self: { ...self, bootstrap } }, here).find(({ text }) => text.startsWith(wrong.address))
+        ?.level
+    assert.strictEqual(level([wrong]), "bad")
+    assert.strictEqual(level(right === undefined ? [] : [right, wrong]), "note")
+  })
+
+  it("R21 sends nobody to a list for servers that no list shows", () => {
+    const advice = (counts: Partial<typeof self.servers>) =>
+      diagnose({ ...well, self: { ...self, servers: { ...self.servers, ...counts } } }, here).find(
+        ({ about }) => about === "others"
+      )?.advice
+    const which = "ricochet services --all shows which; ricochet service <peer-id> tells why"
+    const wait =
+      "a server that is unannounced is shown once it announces, which it does at its start and from time to time"
+    assert.strictEqual(advice({ unannounced: 1 }), wait)
+    assert.strictEqual(advice({ silent: 1 }), which)
+    assert.strictEqual(advice({ silent: 1, unannounced: 1 }), `${which}; ${wait}`)
+  })
+
+  it("R13 is not a server that was stopped in order", () => {
+    const servers = { ...self.servers, unhealthy: 1, stopped: 1 }
+    const found = diagnose({ ...well, self: { ...self, servers } }, here).filter(({ about }) => about === "others")
+    assert.deepStrictEqual(found, [
+      {
+        level: "ok",
+        about: "others",
+        text: "2 servers known: 1 available, 1 stopped, 0 unhealthy, 0 silent, 0 unannounced"
+      }
     ])
   })
 

@@ -103,9 +103,11 @@ describe("a misuse", () => {
 describe("ricochet config", () => {
   it("R22 prints a file that would make the same configuration, without its secrets", slow, async () => {
     const file = join(directory, "printed.yaml")
+    const seed = (host: string) => `/dns4/${host}/tcp/1/p2p/12D3KooWMFsDqe1d3TsXBR51Q561R57Fm4KkW3msxvAewGVw2cV4`
+    const [a, b, c] = [seed("a"), seed("b"), seed("c")]
     const first = await run(
       program,
-      ["config", "--development", "--region", "no", "--bootstrap", "/a", "--bootstrap", "/b,/c", "--pg-host", "db"],
+      ["config", "--development", "--region", "no", "--bootstrap", a, "--bootstrap", `${b},${c}`, "--pg-host", "db"],
       { environment: { RICOCHET_PG_PASSWORD: "hunter2" } }
     )
     assert.strictEqual(first.code, 0)
@@ -113,7 +115,7 @@ describe("ricochet config", () => {
     for (const line of [
       "# preset: development",
       '  region: "no"  # --region',
-      '  bootstrap_peers: ["/a","/b","/c"]  # --bootstrap',
+      `  bootstrap_peers: ${JSON.stringify([a, b, c])}  # --bootstrap`,
       '  host: "db"  # --pg-host',
       "  # password: ********  # RICOCHET_PG_PASSWORD",
       "  health_check_min: 0.5  # minutes; development preset",
@@ -133,12 +135,27 @@ describe("ricochet config", () => {
 
   it("R22 R23 with --check prints only what is wrong, and ends with 78", slow, async () => {
     const file = join(directory, "wrong.yaml")
-    await writeFile(file, "intervals:\n  helth_check_min: 1\nrelay_limits: {a: 1}\n")
-    assert.deepStrictEqual(await ricochet("config", "--check"), { code: 0, stdout: "", stderr: "" })
+    const allowed =
+      "; allowed: a list of at most 1000 multiaddrs that end in /p2p/ and a peer ID, none of them empty or a <placeholder>"
+    await writeFile(
+      file,
+      "intervals:\n  helth_check_min: 1\nrelay_limits: {a: 1}\nserver:\n  bootstrap_peers:\n    - https://x\n    - /ip4/1\n"
+    )
+    assert.deepStrictEqual(await ricochet("config", "--check"), {
+      code: 0,
+      stdout: "configuration is valid\n",
+      stderr: ""
+    })
     assert.deepStrictEqual(await ricochet("config", "--check", "--config", file), {
       code: 78,
       stdout: "",
-      stderr: `ricochet: bad configuration: ${file}:2:3: intervals.helth_check_min: unknown key; did you mean intervals.health_check_min?\n`
+      stderr: [
+        "ricochet: bad configuration, 3 problems:",
+        `  ${file}:2:3: intervals.helth_check_min: unknown key; did you mean intervals.health_check_min?`,
+        `  ${file}:6:7: server.bootstrap_peers[0]: found text "https://x": not a multiaddr (/ip4/192.0.2.1/tcp/55223, for example)${allowed}`,
+        `  ${file}:7:7: server.bootstrap_peers[1]: found text "/ip4/1": not a multiaddr (Invalid IPv4 address "1")${allowed}`,
+        ""
+      ].join("\n")
     })
   })
 

@@ -26,6 +26,7 @@ export const entry: ServiceEntry = {
   timestamp: ago(42),
   port: 55_223,
   state: "available",
+  stopped: false,
   since: ago(3_600),
   last_heard: ago(42),
   age_seconds: 42,
@@ -99,7 +100,7 @@ export const self: SelfView = {
   connections: 1,
   neighbours: [lisbon],
   clock: { state: "agrees", by_seconds: 0, disagreeing: 0, heard: 1 },
-  servers: { available: 1, unhealthy: 0, silent: 0, unannounced: 0 }
+  servers: { available: 1, unhealthy: 0, stopped: 0, silent: 0, unannounced: 0 }
 }
 
 /** A server with everything the matter with it that can be at once. */
@@ -133,7 +134,7 @@ export const sick: { readonly self: SelfView; readonly readiness: Readiness } = 
     connections: 0,
     neighbours: [],
     clock: { state: "ahead", by_seconds: 600, disagreeing: 1, heard: 1 },
-    servers: { available: 0, unhealthy: 1, silent: 2, unannounced: 0 }
+    servers: { available: 0, unhealthy: 1, stopped: 0, silent: 2, unannounced: 0 }
   },
   readiness: {
     ...readiness,

@@ -39,7 +39,7 @@ describe("what is known of a server", () => {
     }
     const lines = printed({ ...detail, service: late })
     for (const line of [
-      "heard        42s ago, every 5m, 2 heartbeats overdue, before the server that was asked started",
+      "heard        42s ago, every 5m, 2 heartbeats overdue, not heard live yet: kept, or told by a neighbour",
       "clock        1m behind that of the server asked",
       "regions      eu-west, eu-north"
     ]) {
@@ -77,11 +77,16 @@ describe("why a server is not listed", () => {
       'look for "self-check failed" in its log, and at its /readyz; its next check that passes lists it again'
     ]))
 
-  it("R13 R21 a goodbye is told from a failed check by its score", () =>
-    assert.deepStrictEqual(
-      told({ ...not("unhealthy", "its last self-check failed"), service: { ...entry, uptime_score: 1 } })[1],
-      "it was stopped in order; it is listed again once it runs"
-    ))
+  it("R13 R21 stopped in order, which is no failure", () => {
+    const service = { ...entry, healthy: false, stopped: true, uptime_score: 1 }
+    const known = { ...not("unhealthy", "it was stopped in order"), service }
+    assert.deepStrictEqual(told(known), [
+      "not listed since 2026-11-30T19:00:00Z (1h ago): it was stopped in order",
+      "start it again, if it is to be listed"
+    ])
+    assert.include(printed(known), "score        100%")
+    assert.include(render(rowsOf(known, nowMillis), inColour)[1], "  not listed since")
+  })
 
   it("R21 silent since", () =>
     assert.deepStrictEqual(told(not("silent", "it was not heard for more than two hours")), [

@@ -20,6 +20,15 @@ describe("a server at a glance", () => {
       "addresses    /ip4/10.0.0.1/tcp/55223"
     ]))
 
+  it("names each of its addresses whole, on a line of its own", () => {
+    const addresses = [1, 2, 3, 4].map((last) => `/dns4/${"a".repeat(60)}.example/tcp/5522${last}/p2p/${berlin}`)
+    const announcement = { ...self.announcement, addresses }
+    assert.deepStrictEqual(render(rowsOf({ ...self, announcement }, readiness, nowMillis), onPaper).slice(-4), [
+      `addresses    ${addresses[0]}`,
+      ...addresses.slice(1).map((address) => `             ${address}`)
+    ])
+  })
+
   it("R5 R10 R15 says plainly what is the matter", () =>
     assert.deepStrictEqual(render(rowsOf(sick.self, sick.readiness, nowMillis), onPaper).slice(1, 10), [
       "state        not ready: postgres: refused",

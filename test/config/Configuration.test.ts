@@ -34,6 +34,10 @@ const defaults: SettingsShape = {
   seedHex: undefined
 }
 
+const peerId = "12D3KooWMFsDqe1d3TsXBR51Q561R57Fm4KkW3msxvAewGVw2cV4"
+/** An address of that peer. */
+const seed = (port: number) => `/ip4/192.0.2.1/tcp/${port}/p2p/${peerId}`
+
 const postgres = {
   kind: "postgres",
   host: "localhost",
@@ -196,6 +200,27 @@ describe("the database", () => {
     })
   )
 
+  it.effect("is at a Unix socket where the host is a path, from whatever source", () =>
+    Effect.gen(function* () {
+      const host = "/var/run/postgresql"
+      for (const given of [
+        { files: { [usual]: `database: {host: ${host}}` } },
+        { environment: { RICOCHET_DATABASE_HOST: host } },
+        { environment: { DATABASE_URL: "postgres://ricochet@%2Fvar%2Frun%2Fpostgresql/ricochet" } },
+        { flags: { values: { "database.host": [host] } } }
+      ]) {
+        assert.deepStrictEqual((yield* settingsOf(given)).database, { ...postgres, host })
+      }
+      assert.deepStrictEqual(
+        yield* problems({ files: { [usual]: "database: {host: var/run}\nops: {bind: /run}\n" } }),
+        [
+          `${usual}:1:18: database.host: found text "var/run"; allowed: an IP address such as 127.0.0.1 or ::1, a host name, or the absolute path of a Unix socket's directory of at most 88 bytes`,
+          `${usual}:2:13: ops.bind: found text "/run"; allowed: an IP address such as 127.0.0.1 or ::1, or a host name`
+        ]
+      )
+    })
+  )
+
   it.effect("is the URL's, under its own variables and flags", () =>
     Effect.gen(function* () {
       const settings = yield* settingsOf({
@@ -316,6 +341,89 @@ describe("everything that is wrong", () => {
     })
   )
 
+  it.effect("R22 D07 is of each address its line, what is the matter with it, and what is allowed", () =>
+    Effect.gen(function* () {
+      const doubled = `${seed(1)}/p2p/${peerId}`
+      const given = {
+        files: {
+          [usual]: [
+            "server:",
+            "  port: 70000",
+            "  bootstrap_peers:",
+            "    - https://x",
+            `    - ${seed(1)}`,
+            '    - "/ip4/192.0.2.1/tcp/\\e1"',
+            `  external_addresses: [here, /dns4/a.example.org/tcp/1, "/ip4/<own>/tcp/1"]`,
+            "security:",
+            `  trusted_peers: [${peerId}, me]`
+          ].join("\n")
+        },
+        environment: { RICOCHET_SERVER_LISTEN_ADDRESSES: "/ip4/0.0.0.0/tcp/1,/ip4/300.0.0.1/tcp/1" },
+        flags: { values: { "server.bootstrap_peers": ["/ip4/192.0.2.1/tcp/1", `${seed(1)},${doubled}`] } }
+      } as const
+      const listOf = (what: string) =>
+        `; allowed: a list of at most 1000 ${what}, none of them empty or a <placeholder>`
+      const [addresses, peers] = [listOf("multiaddrs"), listOf("multiaddrs that end in /p2p/ and a peer ID")]
+      const noMultiaddr = "not a multiaddr (/ip4/192.0.2.1/tcp/55223, for example)"
+      assert.deepStrictEqual(yield* problems(given), [
+        `${usual}:2:9: server.port: found number 70000; allowed: a whole number from 0 to 65535`,
+        `${usual}:4:7: server.bootstrap_peers[0]: found text "https://x": ${noMultiaddr}${peers}`,
+        `${usual}:6:7: server.bootstrap_peers[2]: found text "/ip4/192.0.2.1/tcp/\\u{1b}1"${peers}`,
+        `${usual}:7:24: server.external_addresses[0]: found text "here": ${noMultiaddr}${addresses}`,
+        `${usual}:7:57: server.external_addresses[2]: found text "/ip4/<own>/tcp/1"${addresses}`,
+        `${usual}:9:73: security.trusted_peers[1]: found text "me": not a peer ID (expected base58, 12D3KooW…, or CIDv1, bafz…)${listOf("peer IDs")}`,
+        `RICOCHET_SERVER_LISTEN_ADDRESSES: server.listen_addresses[1]: found text "/ip4/300.0.0.1/tcp/1": not a multiaddr (Invalid IPv4 address "300.0.0.1")${addresses}`,
+        `--bootstrap: server.bootstrap_peers[0]: found text "/ip4/192.0.2.1/tcp/1": no /p2p/ part: the peer ID of the server belongs at its end (/p2p/12D3KooW…)${peers}`,
+        `--bootstrap: server.bootstrap_peers[2]: found text "${doubled}": a doubled /p2p/ part${peers}`
+      ])
+    })
+  )
+
+  it.effect("D09 is no address whose transport may be missing", () =>
+    Effect.gen(function* () {
+      const foreign = ["/ip4/192.0.2.1/udp/1/udx", "/ip4/192.0.2.1/udp/1/quic-v1"]
+      const ofPeers = foreign.map((address) => `${address}/p2p/${peerId}`)
+      const { server } = yield* settingsOf({
+        flags: {
+          values: {
+            "server.listen_addresses": foreign,
+            "server.external_addresses": foreign,
+            "server.bootstrap_peers": ofPeers
+          }
+        }
+      })
+      assert.deepStrictEqual(server, {
+        ...defaults.server,
+        listenAddresses: foreign,
+        externalAddresses: foreign,
+        bootstrapPeers: ofPeers
+      })
+      const [told = "", ...others] = yield* problems({ flags: { values: { "server.bootstrap_peers": foreign } } })
+      assert.include(told, `server.bootstrap_peers[0]: found text "${foreign[0]}": no /p2p/ part`)
+      assert.strictEqual(others.length, 1)
+    })
+  )
+
+  it.effect("R5 is of an address as much as fits, inert", () =>
+    Effect.gen(function* () {
+      const long = `/dns4/${"x".repeat(500)}\u001b[2J`
+      const told = yield* problems({
+        flags: { values: { "server.bootstrap_peers": [long, "/ip4/1.2.3.4/tcp/\u202e"] } }
+      })
+      assert.strictEqual(told.length, 2)
+      assert.isTrue(told.every((line) => line.length <= 600 && !line.includes("\u001b") && !line.includes("\u202e")))
+      assert.include(told[1], 'found text "/ip4/1.2.3.4/tcp/\\u{202e}"')
+    })
+  )
+
+  it.effect("is no contradiction that only follows from an address that cannot be read", () =>
+    Effect.gen(function* () {
+      const told = yield* problems({ files: { [usual]: "server: {port: 9090, listen_addresses: [here]}" } })
+      assert.strictEqual(told.length, 1)
+      assert.include(told[0], `${usual}:1:41: server.listen_addresses[0]: found text "here"`)
+    })
+  )
+
   it.effect("R23 is bad usage where a flag is wrong, else bad configuration", () =>
     Effect.gen(function* () {
       const bad = { files: { [usual]: "server: {port: -1}" } }
@@ -379,11 +487,11 @@ describe("lists and paths", () => {
   it.effect("are separated by commas in variables and flags, and a flag adds up", () =>
     Effect.gen(function* () {
       const { server } = yield* settingsOf({
-        environment: { RICOCHET_SERVER_EXTERNAL_ADDRESSES: "/a, /b" },
-        flags: { values: { "server.bootstrap_peers": ["/c", "/d,/e"] } }
+        environment: { RICOCHET_SERVER_EXTERNAL_ADDRESSES: "/dns4/a/tcp/1, /dns4/b/tcp/1" },
+        flags: { values: { "server.bootstrap_peers": [seed(1), `${seed(2)},${seed(3)}`] } }
       })
-      assert.deepStrictEqual(server.externalAddresses, ["/a", "/b"])
-      assert.deepStrictEqual(server.bootstrapPeers, ["/c", "/d", "/e"])
+      assert.deepStrictEqual(server.externalAddresses, ["/dns4/a/tcp/1", "/dns4/b/tcp/1"])
+      assert.deepStrictEqual(server.bootstrapPeers, [1, 2, 3].map(seed))
     })
   )
 
@@ -401,10 +509,10 @@ describe("lists and paths", () => {
   it.effect("L04 R22 keep texts as they are written", () =>
     Effect.gen(function* () {
       const text =
-        "server: {region: no, listen_addresses: [no, 1e3]}\ndatabase: {name: 12345, username: 0123, password: 1e3}\n"
+        "server: {region: no}\nops: {allowed_hosts: [no, 1e3]}\ndatabase: {name: 12345, username: 0123, password: 1e3}\n"
       const { settings } = yield* fromFile(text)
       assert.strictEqual(settings.server.region, "no")
-      assert.deepStrictEqual(settings.server.listenAddresses, ["no", "1e3"])
+      assert.deepStrictEqual(settings.ops.allowedHosts, ["no", "1e3"])
       assert.deepStrictEqual(shown(settings), { ...postgres, name: "12345", username: "0123", password: "1e3" })
     })
   )
@@ -438,7 +546,7 @@ describe("what is worth a remark", () => {
       assert.deepStrictEqual(yield* messages("features: {enable_authentication: true}"), [
         "features.enable_authentication is true and security.trusted_peers is empty: no peer may connect"
       ])
-      assert.deepStrictEqual(yield* messages("security: {trusted_peers: [a]}"), [
+      assert.deepStrictEqual(yield* messages(`security: {trusted_peers: [${peerId}]}`), [
         "security.trusted_peers has no effect while features.enable_authentication is false"
       ])
       assert.deepStrictEqual(yield* messages("ops: {drain_delay: 5s}"), [
@@ -492,7 +600,7 @@ describe("settings made by a program", () => {
         {
           "server.port": 0,
           "server.region": "123",
-          "server.bootstrap_peers": ["/a"],
+          "server.bootstrap_peers": [seed(1)],
           "ops.enabled": false,
           "ops.drain_delay": "1m30s",
           "intervals.health_check_min": 0.1
@@ -500,7 +608,7 @@ describe("settings made by a program", () => {
         "development"
       )
     )
-    assert.deepStrictEqual(settings.server, { ...defaults.server, port: 0, region: "123", bootstrapPeers: ["/a"] })
+    assert.deepStrictEqual(settings.server, { ...defaults.server, port: 0, region: "123", bootstrapPeers: [seed(1)] })
     assert.deepStrictEqual(settings.ops, { ...defaults.ops, enabled: false, drainDelay: Duration.seconds(90) })
     assert.deepStrictEqual(settings.intervals, {
       serviceAnnouncement: Duration.minutes(1),

@@ -12,7 +12,7 @@ const others: { readonly [P in Path]: string } = {
   "server.identity_file": "/id.key",
   "server.listen_addresses": "/ip4/127.0.0.1/tcp/1",
   "server.external_addresses": "/ip4/127.0.0.1/tcp/2",
-  "server.bootstrap_peers": "/ip4/127.0.0.1/tcp/3",
+  "server.bootstrap_peers": "/ip4/127.0.0.1/tcp/3/p2p/12D3KooWMFsDqe1d3TsXBR51Q561R57Fm4KkW3msxvAewGVw2cV4",
   "storage.data_directory": "/data",
   "storage.max_storage_gb": "0.5",
   "storage.retention_days": "7",

@@ -129,6 +129,18 @@ describe("a host", () => {
   })
 })
 
+describe("a host of PostgreSQL", () => {
+  it("is also the directory of a Unix socket, as long as a socket's path may be", () => {
+    const hosts = ["127.0.0.1", "db.example.org", "/var/run/postgresql", "/", `/${"x".repeat(87)}`]
+    assert.deepStrictEqual(
+      readings(Kind.hostOrSocketDirectory, hosts),
+      hosts.map((host) => [host, host])
+    )
+    const odd = ["", "var/run", "./run", "~/run", "/run\n", "/run/\u0000", `/${"x".repeat(88)}`, `/${"é".repeat(44)}`]
+    assert.deepStrictEqual(readings(Kind.hostOrSocketDirectory, odd), refusals(odd))
+  })
+})
+
 describe("a list", () => {
   const kind = Kind.list("multiaddrs")
 
@@ -141,11 +153,20 @@ describe("a list", () => {
   })
 
   it("L08 refuses an empty item and a placeholder, and says which it was", () => {
-    const refused = ["", "/ip4/<your address>/tcp/1"].map((text) => Result.flip(kind.read(list("/a", text))))
-    assert.deepStrictEqual(
-      refused.map((raw) => Kind.describe(Result.getOrThrow(raw))),
-      ["an empty text", 'text "/ip4/<your address>/tcp/1"']
-    )
+    const refused = Result.getOrThrow(Result.flip(kind.read(list("/a", "", "/b", "/ip4/<your address>/tcp/1"))))
+    assert.deepStrictEqual(refused, [
+      { part: bare(""), index: 1 },
+      { part: bare("/ip4/<your address>/tcp/1"), index: 3 }
+    ])
+  })
+
+  it("says of each item what is the matter with it", () => {
+    const even = Kind.list("even numbers", (text) => (Number(text) % 2 === 0 ? undefined : "odd"))
+    assert.deepStrictEqual(Result.getOrUndefined(even.read(list("2", "4"))), ["2", "4"])
+    assert.deepStrictEqual(Result.getOrThrow(Result.flip(even.read(list("1", "2", "3")))), [
+      { part: bare("1"), index: 0, flaw: "odd" },
+      { part: bare("3"), index: 2, flaw: "odd" }
+    ])
   })
 
   it("is no single text, no list of lists, and not without end", () => {
@@ -194,6 +215,6 @@ describe("what was found", () => {
       ["number 70000", "boolean true", 'text "5m"', 'text "5"', "an empty text", "a list of 2", "a section"]
     )
     assert.strictEqual(Kind.describe(bare("\u001b[2J")), 'text "\\u{1b}[2J"')
-    assert.isBelow(Kind.describe(bare("x".repeat(1e6))).length, 120)
+    assert.isBelow(Kind.describe(bare("x".repeat(1e6))).length, 220)
   })
 })

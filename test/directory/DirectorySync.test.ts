@@ -104,9 +104,10 @@ describe("a newcomer", () => {
         {
           announced: entry.announcement?.message.healthy,
           healthy: entry.heartbeat?.message.healthy,
-          changes: entry.verdictChanges
+          changes: entry.verdictChanges,
+          stopped: entry.saidGoodbye
         },
-        { announced: true, healthy: false, changes: 0 }
+        { announced: true, healthy: false, changes: 0, stopped: true }
       )
     })
   )
@@ -121,7 +122,10 @@ describe("a newcomer", () => {
       yield* TestClock.adjust("900 millis")
       yield* network.expectLists({ newcomer: names })
       const counts = yield* countsOf(newcomer)
-      assert.deepStrictEqual({ ...counts, bytes: 0 }, { asked: 3, failed: 0, messages: 16, bytes: 0, accepted: 16 })
+      assert.deepStrictEqual(
+        { ...counts, bytes: 0 },
+        { asked: 3, failed: 0, messages: 16, bytes: 0, accepted: 16, known: 0, refused: 0 }
+      )
     })
   )
 
@@ -197,6 +201,9 @@ describe("a server that asks again", () => {
       const after = yield* countsOf(asking)
       assert.strictEqual(after.accepted - before.accepted, 1)
       assert.isAtMost(after.messages - before.messages, 8)
+      // What comes along with it is known, and nobody's fault.
+      assert.strictEqual(after.known - before.known, after.messages - before.messages - 1)
+      assert.strictEqual(after.refused, 0)
       const entry = Option.getOrThrow(yield* asking.entry(third))
       const last = network.spokenBy(third, heartbeatTopic).at(-1)
       assert.strictEqual(

@@ -159,7 +159,9 @@ describe("a neighbour that is asked and", () => {
         failed: 0,
         messages: 17,
         bytes: answer().length - 17 * 2,
-        accepted: 2
+        accepted: 2,
+        known: 0,
+        refused: 15
       })
       // No word of it in the name of those who never said it (S23 is for what a signer did say).
       assert.deepStrictEqual(server.logged("rejected message"), [])

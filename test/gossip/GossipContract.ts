@@ -3,6 +3,7 @@ import { assert, describe, type Vitest } from "@effect/vitest"
 import { Effect, Exit, Queue, Scope } from "effect"
 import { type Gossip, type Judge, PublishRefused, type Received, Unverifiable } from "../../src/gossip/Gossip.ts"
 import { announceTopic, heartbeatTopic } from "../../src/gossip/Topic.ts"
+import { peerIdOf } from "../../src/testing/VirtualPeerId.ts"
 
 export interface ContractNetwork {
   /** A node with an identity of its own, up until the scope closes. */
@@ -116,6 +117,44 @@ export const gossipContract = (
         assert.deepStrictEqual(
           (yield* a.connections).map(({ peer }) => peer),
           [b.self]
+        )
+      }))
+
+    it("R15 R21 knows where others can be dialled, whoever dialled, and when they are gone too", () =>
+      Effect.gen(function* () {
+        const network = yield* makeNetwork
+        const [a, scope] = [yield* network.node, yield* Scope.make()]
+        const b = yield* Scope.provide(network.node, scope)
+        yield* listen(a, "accept")
+        yield* listen(b, "accept")
+        yield* network.connect(a, b)
+        const knows = (one: Gossip["Service"], other: Gossip["Service"]) =>
+          Effect.map(one.addressBook, (book) => book.has(other.self))
+        yield* network.until(knows(a, b))
+        yield* network.until(knows(b, a))
+        const told = yield* b.addresses
+        assert.deepStrictEqual([...(yield* b.addressBook)], [[a.self, yield* a.addresses]])
+        for (const [one, other] of [
+          [a, b],
+          [b, a]
+        ] as const) {
+          const { addresses, connections } = { addresses: yield* other.addresses, connections: yield* one.connections }
+          for (const { address, direction } of connections) {
+            assert.deepStrictEqual(address, direction === "outbound" ? addresses[0] : undefined)
+          }
+        }
+        yield* Scope.close(scope, Exit.void)
+        yield* network.until(Effect.map(a.connections, (connections) => connections.length === 0))
+        assert.deepStrictEqual([...(yield* a.addressBook)], [[b.self, told]])
+
+        const earlier = { peer: peerIdOf("long gone"), addresses: ["/ip4/192.0.2.1/tcp/1"] }
+        yield* a.remember([{ peer: b.self, addresses: ["/ip4/192.0.2.2/tcp/2"] }, earlier])
+        assert.deepStrictEqual(
+          [...(yield* a.addressBook)],
+          [
+            [earlier.peer, earlier.addresses],
+            [b.self, told]
+          ]
         )
       }))
 

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Result } from "effect"
-import { foreignMessage, sortAll } from "../../src/gossip/GossipLibp2pAddresses.ts"
+import { dialable, foreignMessage, sortAll } from "../../src/gossip/GossipLibp2pAddresses.ts"
 import { peerIdOf } from "../../src/testing/VirtualPeerId.ts"
 
 const peer = peerIdOf("server")
@@ -94,5 +94,34 @@ describe("bootstrap addresses", () => {
   it("show at most 200 characters of themselves", () => {
     const failure = Result.getOrThrow(Result.flip(bootstrap(["x".repeat(10_000)])))
     assert.strictEqual(failure.message, `server.bootstrap_peers[0] "${"x".repeat(200)}": ${notOne}`)
+  })
+})
+
+describe("the addresses that a peer gives of itself", () => {
+  const of = (texts: ReadonlyArray<string>, from = "/ip4/198.51.100.7/tcp/49152") =>
+    dialable(texts, { peer, from, extra: new Set() })
+
+  it("R15 R21 are those that can be dialled from here, each with its peer ID", () =>
+    assert.deepStrictEqual(
+      of([
+        "/ip4/192.0.2.1/tcp/55223",
+        `/dns4/example.org/tcp/443/wss/p2p/${peer}`,
+        "/ip4/0.0.0.0/tcp/55223",
+        "/ip6/::/tcp/55223",
+        "/ip4/192.0.2.1/tcp/0",
+        "/ip4/192.0.2.1/udp/55223/quic-v1",
+        `/ip4/192.0.2.1/tcp/55223/p2p/${peerIdOf("another")}`,
+        "nonsense"
+      ]),
+      [`/ip4/192.0.2.1/tcp/55223/p2p/${peer}`, `/dns4/example.org/tcp/443/wss/p2p/${peer}`]
+    ))
+
+  it("R21 are on the loopback only where the peer is", () => {
+    const loopback = ["/ip4/127.0.0.1/tcp/55223", "/ip6/::1/tcp/55223"]
+    assert.deepStrictEqual(of(loopback), [])
+    assert.deepStrictEqual(
+      of(loopback, "/ip4/127.0.0.1/tcp/49152"),
+      loopback.map((text) => `${text}/p2p/${peer}`)
+    )
   })
 })

@@ -6,6 +6,10 @@ import { Settings } from "../../src/config/Settings.ts"
 import type { DiscoveryConfig } from "../../src/library/DiscoveryConfig.ts"
 import * as Discovery from "../../src/library/Layers.ts"
 
+const seeds = [1, 2].map(
+  (port) => `/ip4/192.0.2.1/tcp/${port}/p2p/12D3KooWMFsDqe1d3TsXBR51Q561R57Fm4KkW3msxvAewGVw2cV4`
+)
+
 const settingsOf = (layer: ReturnType<typeof Discovery.layerConfig>) => Effect.provide(Settings, layer)
 
 const fromProvider = (provider: ConfigProvider.ConfigProvider, preset?: "development" | "production") =>
@@ -54,14 +58,21 @@ describe("settings as a value", () => {
 
   it.effect("R22 are refused all at once", () =>
     Effect.gen(function* () {
-      const wrong = { "server.port": 70_000, "server.regions": "x" } as DiscoveryConfig
+      const wrong = {
+        "server.port": 70_000,
+        "server.regions": "x",
+        "server.external_addresses": seeds.concat("here"),
+        "security.trusted_peers": ["me"]
+      } as DiscoveryConfig
       const { message } = yield* Effect.flip(settingsOf(Discovery.layerConfig(wrong)))
       assert.strictEqual(
         message,
         [
-          "bad configuration, 2 problems:",
+          "bad configuration, 4 problems:",
           "  program: server.regions: unknown key; did you mean server.region?",
-          "  program: server.port: found number 70000; allowed: a whole number from 0 to 65535"
+          "  program: server.port: found number 70000; allowed: a whole number from 0 to 65535",
+          '  program: server.external_addresses[2]: found text "here": not a multiaddr (/ip4/192.0.2.1/tcp/55223, for example); allowed: a list of at most 1000 multiaddrs, none of them empty or a <placeholder>',
+          '  program: security.trusted_peers[0]: found text "me": not a peer ID (expected base58, 12D3KooW…, or CIDv1, bafz…); allowed: a list of at most 1000 peer IDs, none of them empty or a <placeholder>'
         ].join("\n")
       )
     })
@@ -73,7 +84,7 @@ describe("settings from a ConfigProvider", () => {
     Effect.gen(function* () {
       const settings = yield* fromProvider(
         ConfigProvider.fromUnknown({
-          server: { port: 4001, bootstrap_peers: ["/a", "/b"], color: "blue" },
+          server: { port: 4001, bootstrap_peers: seeds, color: "blue" },
           database: { password: "secret" },
           intervals: { health_check_min: 0.5 },
           ops: { enabled: true, shutdown_timeout: "9s" },
@@ -81,7 +92,7 @@ describe("settings from a ConfigProvider", () => {
         }),
         "production"
       )
-      assert.deepInclude(settings.server, { port: 4001, bootstrapPeers: ["/a", "/b"] })
+      assert.deepInclude(settings.server, { port: 4001, bootstrapPeers: seeds })
       assert.strictEqual(settings.storage.maxStorageGb, 50)
       assert.deepStrictEqual(settings.intervals.healthCheck, Duration.seconds(30))
       assert.deepStrictEqual([settings.ops.enabled, settings.ops.shutdownTimeout], [true, Duration.seconds(9)])
@@ -97,13 +108,13 @@ describe("settings from a ConfigProvider", () => {
     Effect.gen(function* () {
       const environment = {
         SERVER_PORT: "4001",
-        SERVER_BOOTSTRAP_PEERS: "/a,/b",
+        SERVER_BOOTSTRAP_PEERS: seeds.join(","),
         DISCOVERY_MDNS: "true",
         OPS_SHUTDOWN_TIMEOUT: "9s",
         PATH: "/usr/bin"
       }
       const settings = yield* fromProvider(ConfigProvider.fromEnvRecord(environment).pipe(ConfigProvider.constantCase))
-      assert.deepInclude(settings.server, { port: 4001, bootstrapPeers: ["/a", "/b"] })
+      assert.deepInclude(settings.server, { port: 4001, bootstrapPeers: seeds })
       assert.deepStrictEqual([settings.discovery.mdns, settings.ops.enabled], [true, false])
       assert.deepStrictEqual(settings.ops.shutdownTimeout, Duration.seconds(9))
       assert.deepStrictEqual(settings.database, { kind: "embedded" })

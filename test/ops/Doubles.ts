@@ -53,6 +53,7 @@ export const known = (
     skewMillis: 0,
     verdictSince: heard,
     verdictChanges: 0,
+    saidGoodbye: false,
     beatMillis: undefined,
     restored: false,
     recent: [{ wallMillis: heardMillis, healthy: message.healthy }],
@@ -66,6 +67,7 @@ export interface World {
   readonly refusals: Map<PeerId, RefusalRecord>
   readonly evictions: Map<PeerId, EvictionRecord>
   connections: ReadonlyArray<Connection>
+  addressBook: ReadonlyMap<PeerId, ReadonlyArray<string>>
   topicPeers: Readonly<Record<Topic, ReadonlyArray<PeerId>>>
   readiness: Effect.Effect<ReadinessReport>
   checks: ReadonlyArray<SelfCheckRecord>
@@ -98,6 +100,7 @@ export const world = (entries: ReadonlyArray<Known> = []): World => {
     refusals: new Map(),
     evictions: new Map(),
     connections: [],
+    addressBook: new Map(),
     topicPeers: { "/sf-network/services/announce": [], "/sf-network/services/heartbeat": [] },
     readiness: Effect.succeed(ready),
     checks: [],
@@ -105,7 +108,7 @@ export const world = (entries: ReadonlyArray<Known> = []): World => {
     connectivity: { topicPeers: 0, aloneSinceMillis: 0, bootstrap: [] },
     messages: [],
     database: { writes: 0, failures: 0, pending: 0, dropped: 0, lagMillis: 0 },
-    directory: { asked: 0, failed: 0, messages: 0, bytes: 0, accepted: 0 },
+    directory: { asked: 0, failed: 0, messages: 0, bytes: 0, accepted: 0, known: 0, refused: 0 },
     records: new Set(),
     readers: new Set(),
     lastId: 0,
@@ -180,6 +183,7 @@ export const layer = (from: World, configured: SettingsShape = settings()) =>
       self,
       addresses: Effect.succeed([`/ip4/127.0.0.1/tcp/55223/p2p/${self}`]),
       connections: Effect.sync(() => from.connections),
+      addressBook: Effect.sync(() => from.addressBook),
       topicPeers: (topic) => Effect.sync(() => from.topicPeers[topic])
     }),
     Layer.mock(Tally, { read: Effect.sync(() => from.messages) }),

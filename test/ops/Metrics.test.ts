@@ -87,7 +87,7 @@ describe("/metrics", () => {
       { topic: announceTopic, verdict: "accept", reason: "none", count: 5 }
     ]
     world.database = { writes: 7, failures: 2, pending: 3, dropped: 1, lagMillis: 1_500 }
-    world.directory = { asked: 4, failed: 1, messages: 30, bytes: 9_000, accepted: 20 }
+    world.directory = { asked: 4, failed: 1, messages: 30, bytes: 9_000, accepted: 20, known: 7, refused: 3 }
     world.topicPeers = { ...world.topicPeers, [announceTopic]: [peerIdOf("a")] }
     world.clock = { state: "behind", byMillis: 60_000, disagreeing: 2, heard: 2 }
     return withMetrics(world, (scrape) =>
@@ -117,7 +117,8 @@ describe("/metrics", () => {
           'ricochet_directory_requests_total{result="answered"}': 3,
           'ricochet_directory_requests_total{result="failed"}': 1,
           'ricochet_directory_messages_total{result="accepted"}': 20,
-          'ricochet_directory_messages_total{result="refused"}': 10,
+          'ricochet_directory_messages_total{result="known"}': 7,
+          'ricochet_directory_messages_total{result="refused"}': 3,
           ricochet_directory_bytes_total: 9_000,
           ricochet_watch_clients: 0,
           'ricochet_publishes_total{topic="announce",outcome="sent"}': 0,

@@ -127,7 +127,7 @@ describe("/services", () => {
             [a, "available"]
           ]
         )
-        assert.deepStrictEqual(list.known, { available: 2, unhealthy: 1, silent: 0, unannounced: 1 })
+        assert.deepStrictEqual(list.known, { available: 2, unhealthy: 1, stopped: 0, silent: 0, unannounced: 1 })
         assert.deepStrictEqual(list.self, {
           server_id: Doubles.self,
           capabilities: ["store-and-forward", "mailbox", "document-sync"],
@@ -325,6 +325,32 @@ describe("/services/{peerId}", () => {
     )
   )
 
+  it.effect("R21 tells where a server can be dialled, connected or not, and never from where it dialled", () => {
+    const at = (host: string) => `/ip4/${host}/tcp/1/p2p/${a}`
+    const outbound = { peer: a, address: at("10.0.0.1"), direction: "outbound" } as const
+    const inbound = { peer: a, address: undefined, direction: "inbound" } as const
+    const many = Array.from({ length: 8 }, (_, n) => at(`10.0.1.${n}`))
+    const told = (connections: Doubles.World["connections"], addresses: ReadonlyArray<string>) =>
+      withWorld(
+        { ...Doubles.world([known(a, 0)]), connections, addressBook: new Map([[a, addresses]]) },
+        Effect.gen(function* () {
+          const { services } = yield* client
+          const [entry] = (yield* services.list({ query: {} })).services
+          const detail = yield* services.find({ params: { peerId: a } })
+          assert.deepStrictEqual([detail.connected, detail.addresses], [entry?.connected, entry?.addresses])
+          return { connected: detail.connected, addresses: detail.addresses }
+        })
+      )
+    return Effect.gen(function* () {
+      const own = [at("10.0.0.2"), at("10.0.0.1")]
+      assert.deepStrictEqual(yield* told([], own), { connected: false, addresses: own })
+      assert.deepStrictEqual(yield* told([inbound], own), { connected: true, addresses: own })
+      assert.deepStrictEqual(yield* told([inbound], []), { connected: true, addresses: [] })
+      assert.deepStrictEqual(yield* told([inbound, outbound], own), { connected: true, addresses: own.toReversed() })
+      assert.deepStrictEqual((yield* told([outbound], many)).addresses, [at("10.0.0.1"), ...many.slice(0, 7)])
+    })
+  })
+
   it.effect("R21 answers never announced for a peer that was never heard of", () =>
     withWorld(
       Doubles.world(),
@@ -429,7 +455,7 @@ describe("/self", () => {
           connections: 1,
           neighbours: [a],
           clock: { state: "behind", by_seconds: 600.001, disagreeing: 3, heard: 4 },
-          servers: { available: 1, unhealthy: 1, silent: 0, unannounced: 0 }
+          servers: { available: 1, unhealthy: 1, stopped: 0, silent: 0, unannounced: 0 }
         })
       })
     )

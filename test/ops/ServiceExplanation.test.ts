@@ -16,7 +16,8 @@ const refusal = {
 } as const
 const at: Moment = {
   now: { wallNanos: 3_600_000_000_000n * 3n, steadyMillis: 3_600_000 * 3 },
-  neighbours: new Map([[a, ["/ip4/10.0.0.1/tcp/1"]]])
+  neighbours: new Set([a]),
+  addresses: new Map([[a, ["/ip4/10.0.0.1/tcp/1"]]])
 }
 const recently = 3_600_000 * 3 - 1_000
 
@@ -41,6 +42,16 @@ describe("why a server is listed or not", () => {
       since: "1970-01-01T02:59:59Z",
       explanation: "its last self-check failed"
     }))
+
+  it("R13 R21 stopped in order, which is no failure", () => {
+    const stopped = (heardMillis: number) =>
+      answer({ entry: Option.some(known(a, heardMillis, { healthy: false }, { saidGoodbye: true })) })
+    assert.deepInclude(stopped(recently), { reason: "unhealthy", explanation: "it was stopped in order" })
+    assert.deepInclude(stopped(0), {
+      reason: "silent",
+      explanation: "it was stopped in order, and was not heard for more than two hours"
+    })
+  })
 
   it("R21 silent since", () =>
     assert.deepStrictEqual(answer({ entry: Option.some(known(a, 0)) }), {

@@ -116,7 +116,7 @@ describe("a command that asks a server", () => {
   it.concurrent("F03 says on standard error why a list is empty", async () => {
     const { code, stderr, stdout } = await asking("services", "--region", "atlantis")
     assert.strictEqual(code, 0)
-    assert.strictEqual(stdout.split("\n").length, 2)
+    assert.strictEqual(stdout, "")
     assert.strictEqual(
       stderr,
       "nobody is listed: none that matches; 1 server known: 1 available, 0 unhealthy, 0 silent, 0 unannounced\n"

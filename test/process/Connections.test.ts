@@ -1,4 +1,5 @@
 /** Servers that stay connected, or are again: whatever their seeds, their links and they themselves go through. */
+import { readdir } from "node:fs/promises"
 import { connect } from "node:net"
 import { assert, describe, it, layer } from "@effect/vitest"
 import { Clock, Effect } from "effect"
@@ -144,7 +145,7 @@ describe.skipIf(isMissing("postgres"))(named("with PostgreSQL", "postgres"), () 
     )
 
     it.effect(
-      "R15 that met through a seed stay together without it, and meet again when one of them crashes",
+      "R15 that met through a seed stay together without it, and meet again when one or all of them start anew",
       () =>
         Effect.gen(function* () {
           const on = onPostgres(yield* PostgresServer)
@@ -167,6 +168,16 @@ describe.skipIf(isMissing("postgres"))(named("with PostgreSQL", "postgres"), () 
           assert.strictEqual(again.peerId, a.peerId)
           yield* hearEachOther(again, b)
           assert.strictEqual((yield* again.readiness).alone_since, null)
+
+          yield* Effect.all([again.stop(), b.stop()], { concurrency: 2 })
+          const anew = yield* Effect.all(
+            [
+              start({ ...options, directory: a.directory }),
+              start({ ...on, args: options.args, directory: b.directory })
+            ],
+            { concurrency: 2 }
+          )
+          yield* hearEachOther(...anew)
         }),
       sideBySide
     )
@@ -209,12 +220,18 @@ describe("a server", () => {
         `/ip4/127.0.0.1/tcp/4001/p2p/${peerIdOf(1)}x`
       ]
       const config = `server:\n  bootstrap_peers:\n${wrong.map((address) => `    - "${address}"\n`).join("")}`
-      const server = yield* launch({ config })
+      const server = yield* launch({
+        withoutData: true,
+        config: `${config}  external_addresses: [here]\nsecurity: {trusted_peers: [me]}\n`
+      })
       assert.deepStrictEqual(yield* server.ending, { code: 78, signal: null })
       const said = server.stderr.join("\n")
       wrong.forEach((address, index) => {
-        assert.include(said, `server.bootstrap_peers[${index}] "${address}": `)
+        assert.include(said, `config.yaml:${3 + index}:7: server.bootstrap_peers[${index}]: found text "${address}": `)
       })
+      assert.include(said, 'config.yaml:7:24: server.external_addresses[0]: found text "here": ')
+      assert.include(said, 'config.yaml:8:28: security.trusted_peers[0]: found text "me": ')
+      assert.deepStrictEqual(yield* Effect.promise(() => readdir(server.directory)), ["config.yaml"])
     })
   )
 })

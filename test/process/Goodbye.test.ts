@@ -22,16 +22,23 @@ describe.skipIf(isMissing("postgres"))(named("with PostgreSQL", "postgres"), () 
             concurrency: 2
           })
           yield* observer.lists([server.peerId])
+          yield* observer.says(server.peerId, { listed: true, reason: "available", connected: true })
           const toldMillis = yield* Clock.currentTimeMillis
           yield* server.signal("SIGTERM")
           yield* eventually("/readyz says 503", server.readiness, ({ status }) => status === 503, "2 seconds")
           // It is still there for those who have not noticed.
-          yield* observer.says(server.peerId, { listed: true, reason: "available", connected: true }, "500 millis")
+          yield* observer.says(server.peerId, { listed: true, reason: "available", connected: true }, "1500 millis")
           yield* observer.lists([], "5 seconds")
           const goneMillis = yield* Clock.currentTimeMillis
           assert.isAtLeast(goneMillis - toldMillis, 2_900)
           const { service } = yield* observer.service(server.peerId)
-          assert.deepInclude(service, { state: "unhealthy", healthy: false, uptime_score: 1, verdict_changes: 1 })
+          assert.deepInclude(service, {
+            state: "unhealthy",
+            healthy: false,
+            stopped: true,
+            uptime_score: 1,
+            verdict_changes: 1
+          })
           assert.deepStrictEqual(yield* server.ending.pipe(Effect.timeout("3 seconds")), { code: 0, signal: null })
         }),
       sideBySide.timeout

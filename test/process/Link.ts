@@ -13,18 +13,21 @@ export type LinkState = "open" | "cut" | "silent"
 
 export interface Link {
   readonly port: number
-  readonly become: (state: LinkState) => Effect.Effect<void>
+  /** `deaf`: as `silent`, but only for what the one who dialled says. */
+  readonly become: (state: LinkState | "deaf") => Effect.Effect<void>
 }
 
 /** A way to this port, also while nobody listens there; open at first. */
 export const make = (target: number): Effect.Effect<Link, never, Scope.Scope> =>
   Effect.gen(function* () {
     const sockets = new Set<Socket>()
-    let state: LinkState = "open"
+    const clients = new WeakSet<Socket>()
+    let state: LinkState | "deaf" = "open"
+    const isHeld = (socket: Socket) => state === "silent" || (state === "deaf" && clients.has(socket))
 
     const pass = (from: Socket, to: Socket) => {
       sockets.add(from)
-      if (state === "silent") from.pause()
+      if (isHeld(from)) from.pause()
       from.on("data", (chunk) => void to.write(chunk))
       from.on("error", () => {})
       from.on("close", () => {
@@ -38,15 +41,16 @@ export const make = (target: number): Effect.Effect<Link, never, Scope.Scope> =>
         return
       }
       const upstream = connect({ port: target, host: "127.0.0.1", noDelay: true })
+      clients.add(client)
       pass(client, upstream)
       pass(upstream, client)
     })
-    const become = (next: LinkState) =>
+    const become = (next: LinkState | "deaf") =>
       Effect.sync(() => {
         state = next
         for (const socket of sockets) {
           if (state === "cut") socket.destroy()
-          else if (state === "silent") socket.pause()
+          else if (isHeld(socket)) socket.pause()
           else socket.resume()
         }
       })

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Layer, Logger, Option, References, Result } from "effect"
+import { type Duration, Effect, Layer, Logger, Option, References, Result } from "effect"
 import { TestClock } from "effect/testing"
 import { Gossip, type Judge, type Received } from "../../src/gossip/Gossip.ts"
 import { announceTopic, heartbeatTopic } from "../../src/gossip/Topic.ts"
@@ -310,6 +310,7 @@ describe("a message from another time", () => {
               {
                 topic: heartbeatTopic,
                 sender: alice,
+                neighbour: bob,
                 reason: "too-far-ahead",
                 detail: "timestamp: 600 s ahead of this server"
               }
@@ -321,6 +322,46 @@ describe("a message from another time", () => {
         assert.strictEqual(said("clock of a server is off").length, 2)
         const record = Option.getOrThrow(yield* (yield* Registry).refusalOf(alice))
         assert.deepStrictEqual([record.reason, record.count], ["too-far-ahead", 13])
+      })
+    )
+  })
+
+  it.effect("R19 O02 B03 of many strangers costs 4 lines a minute a neighbour, and hides no clock of another", () => {
+    const { run, said } = setting()
+    const isOff = Effect.fnUntraced(function* (signer: PeerId, neighbour: PeerId) {
+      assert.deepStrictEqual(yield* beat({ serverId: signer }, { signer, neighbour }, 10n * minuteNanos), [
+        "ignore",
+        "too-far-ahead"
+      ])
+    })
+    const told = () => said("clock of a server is off").map(({ facts }) => facts.sender)
+    const strangers = Array.from({ length: 40 }, (_, index) => peerIdOf(index))
+    return run(
+      Effect.gen(function* () {
+        yield* announce({ serverId: dave }, { signer: dave })
+        yield* Effect.forEach(strangers, (stranger) => isOff(stranger, bob))
+        assert.deepStrictEqual(told(), strangers.slice(0, 4))
+        yield* isOff(carol, carol)
+        yield* isOff(dave, bob)
+        assert.deepStrictEqual(told().slice(4), [carol, dave], "one that it brought itself, one listed before")
+        yield* TestClock.adjust("1 minute")
+        assert.deepStrictEqual(
+          said("more clocks of servers are off").map(({ level, facts }) => [level, facts]),
+          [["Warn", { neighbour: bob, held_back: 36 }]]
+        )
+        // Those that were held back are told when there is room, each of them once an hour.
+        yield* Effect.forEach(strangers, (stranger) => isOff(stranger, bob))
+        assert.deepStrictEqual(told().slice(6), strangers.slice(4, 8))
+        for (let minutes = 0; minutes < 8; minutes++) {
+          yield* TestClock.adjust("1 minute")
+          yield* Effect.forEach(strangers, (stranger) => isOff(stranger, bob))
+        }
+        assert.sameMembers(told(), [...strangers, carol, dave])
+        // Through many neighbours: 30 lines a minute.
+        yield* TestClock.adjust("1 minute")
+        const before = told().length
+        for (let index = 0; index < 100; index++) yield* isOff(peerIdOf(`new ${index}`), peerIdOf(`by ${index}`))
+        assert.strictEqual(told().length - before, 30)
       })
     )
   })
@@ -495,6 +536,36 @@ describe("a twin of another server", () => {
     )
   })
 
+  it.effect("R19 O02 H03 costs 4 lines a minute a neighbour, and is told of one that is known for a day", () => {
+    const { run, said } = setting()
+    const twin = Effect.fnUntraced(function* (serverId: PeerId) {
+      for (const port of [1, 2, 1, 2]) {
+        yield* announce({ serverId, port }, { signer: serverId })
+        yield* TestClock.adjust("1 millis")
+      }
+    })
+    return run(
+      Effect.gen(function* () {
+        yield* announce({ serverId: dave }, { signer: dave })
+        yield* TestClock.adjust("23 hours")
+        yield* beat({ serverId: dave }, { signer: dave })
+        yield* TestClock.adjust("1 hour")
+        const strangers = Array.from({ length: 20 }, (_, index) => peerIdOf(index))
+        yield* Effect.forEach(strangers, twin)
+        yield* twin(dave)
+        assert.deepStrictEqual(
+          said(sign).map(({ facts }) => facts.sender),
+          [...strangers.slice(0, 4), dave]
+        )
+        yield* TestClock.adjust("1 minute")
+        assert.deepStrictEqual(
+          said("more servers seem to publish as one").map(({ facts }) => facts),
+          [{ neighbour: bob, held_back: 16 }]
+        )
+      })
+    )
+  })
+
   it.effect("F02 is no server that flaps, restarts, changes its settings, or loses some of its words", () => {
     const { run, said } = setting()
     return run(
@@ -510,6 +581,62 @@ describe("a twin of another server", () => {
         yield* beat({ healthy: false, uptimeScore: passed / 100 }, {}, 1n)
         yield* announce({ uptimeScore: 1, port: 7 }, {}, 2n)
         assert.deepStrictEqual(said(sign), [])
+      })
+    )
+  })
+})
+
+describe("a server that flaps", () => {
+  const flap = Effect.fnUntraced(function* (serverId: PeerId, checks: number, every: Duration.Input) {
+    for (let check = 1; check <= checks; check++) {
+      yield* TestClock.adjust(every)
+      yield* beat({ serverId, healthy: check % 2 === 0 }, { signer: serverId })
+    }
+  })
+
+  it.effect("F02 is told of in one line an hour, with how often its verdict has changed", () => {
+    const { run, said } = setting()
+    return run(
+      Effect.gen(function* () {
+        yield* announce()
+        yield* flap(alice, 6, "5 minutes")
+        assert.deepStrictEqual(said("server is flapping"), [])
+        yield* flap(alice, 42, "5 minutes")
+        const facts = { server_id: alice, neighbour: bob }
+        assert.deepStrictEqual(
+          said("server is flapping").map(({ level, facts }) => [level, facts]),
+          [7, 19, 31, 43].map((verdict_changes) => ["Info", { ...facts, verdict_changes }])
+        )
+      })
+    )
+  })
+
+  it.effect("F02 is none that fails a check now and then", () => {
+    const { run, said } = setting()
+    return run(
+      Effect.gen(function* () {
+        yield* announce()
+        yield* flap(alice, 100, "10 minutes")
+        assert.deepStrictEqual(said("server is flapping"), [])
+      })
+    )
+  })
+
+  it.effect("F02 R19 O02 is one of many: 4 lines a minute a neighbour, and a count of the rest", () => {
+    const { run, said } = setting()
+    return run(
+      Effect.gen(function* () {
+        const flapping = Array.from({ length: 50 }, (_, index) => peerIdOf(index))
+        for (const serverId of flapping) {
+          yield* announce({ serverId }, { signer: serverId })
+          yield* flap(serverId, 7, "1 millis")
+        }
+        assert.strictEqual(said("server is flapping").length, 4)
+        yield* TestClock.adjust("1 minute")
+        assert.deepStrictEqual(
+          said("more servers are flapping").map(({ level, facts }) => [level, facts]),
+          [["Info", { neighbour: bob, held_back: 46 }]]
+        )
       })
     )
   })

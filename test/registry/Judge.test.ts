@@ -1,5 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Result } from "effect"
+import type { Announcement } from "../../src/registry/Announcement.ts"
+import type { Heartbeat } from "../../src/registry/Heartbeat.ts"
 import type { Known } from "../../src/registry/Known.ts"
 import { isAvailable, verdictInForce } from "../../src/registry/Query.ts"
 import type { Decide, Remembered } from "../../src/registry/Registry.ts"
@@ -146,6 +148,7 @@ describe("an entry", () => {
       skewMillis: -250,
       verdictSince: moment(250),
       verdictChanges: 0,
+      saidGoodbye: false,
       beatMillis: undefined,
       restored: false,
       recent: [{ wallMillis: startMillis + 250, healthy: false }]
@@ -166,6 +169,28 @@ describe("an entry", () => {
         ]
       }
     )
+  })
+
+  it("R13 is of a server that was stopped in order, from its goodbye to its next word", () => {
+    const from = (...more: ReadonlyArray<Decide>) => known(hearAnnouncement({ uptimeScore: 0.5 }), ...more).saidGoodbye
+    const beat = (millis: number, said: Partial<Heartbeat>) =>
+      hearHeartbeat({ uptimeScore: 0.5, timestamp: wall(millis), ...said }, { now: at(millis) })
+    const goodbye = beat(minute, { healthy: false })
+    assert.isTrue(from(goodbye))
+    assert.isFalse(from(beat(minute, {})))
+    // A check that fails costs some of the score.
+    assert.isFalse(from(beat(minute, { healthy: false, uptimeScore: 0.49 })))
+    assert.isFalse(from(goodbye, beat(2 * minute, {})))
+    assert.isFalse(from(goodbye, beat(2 * minute, { healthy: false })))
+    assert.isFalse(
+      from(beat(minute, { healthy: false, uptimeScore: 0.49 }), beat(2 * minute, { healthy: false, uptimeScore: 0.49 }))
+    )
+    // An announcement that was made before it, and is heard after it, takes nothing back, and may be what it turned from.
+    const earlier = (said: Partial<Announcement>) =>
+      hearAnnouncement({ uptimeScore: 0.5, timestamp: wall(1), ...said }, { now: at(minute) })
+    assert.isTrue(from(goodbye, earlier({ healthy: false })))
+    assert.isTrue(known(goodbye, earlier({})).saidGoodbye)
+    assert.isFalse(known(goodbye).saidGoodbye)
   })
 
   it("S16 R2 begins with a heartbeat, and is not listed before its server announces", () => {

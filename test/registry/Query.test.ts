@@ -54,6 +54,11 @@ describe("a server that was heard", () => {
       [0, 0, 0, 1, 2, 23]
     )
     assert.strictEqual(Query.overdueHeartbeats(server(alice), at(hour)), undefined)
+    const stopped = known(
+      () => Result.succeed(entry),
+      hearHeartbeat({ healthy: false, timestamp: wall(6 * minute) }, { now: at(6 * minute) })
+    )
+    assert.strictEqual(Query.overdueHeartbeats(stopped, at(hour)), 0)
   })
 })
 

@@ -76,6 +76,15 @@ describe("a data directory", () => {
     })
   )
 
+  it.live.runIf(process.platform === "linux")("that the file system will not take is refused at once", () =>
+    Effect.gen(function* () {
+      for (const path of ["/proc/ricochet", "/proc/ricochet/below"]) {
+        const error = yield* Effect.flip(hold(path))
+        assert.deepStrictEqual(error, new DataDirectoryUnusable({ path, problem: "no directory can be created there" }))
+      }
+    })
+  )
+
   it.live("whose lock is no lock file is refused", () =>
     Effect.gen(function* () {
       const path = yield* temporaryDirectory

@@ -27,6 +27,7 @@ const kept = (name: string | number, more: Partial<KeptServer> = {}): KeptServer
   heartbeat: { signed: bytes(4, 5, 6), timestamp: 1_790_000_300_123_456_789n },
   firstHeardMillis: 1_790_000_000_000,
   lastHeardMillis: 1_790_000_300_000,
+  addresses: [],
   ...more
 })
 
@@ -63,7 +64,9 @@ export const suite = (name: string, database: Layer.Layer<Database, unknown>) =>
         const { sql } = yield* Database
         yield* Effect.all([migrate(sql), migrate(sql), migrate(sql)], { concurrency: 3 })
         assert.deepStrictEqual(yield* sql`SELECT migration_id, name FROM discovery_migrations`, [
-          { migration_id: 1, name: "keep" }
+          { migration_id: 1, name: "keep" },
+          { migration_id: 2, name: "addresses" },
+          { migration_id: 3, name: "evicted" }
         ])
       })
     )
@@ -116,7 +119,10 @@ export const suite = (name: string, database: Layer.Layer<Database, unknown>) =>
       Effect.gen(function* () {
         const keep = yield* KeptServers
         const servers = [
-          kept("a", { lastHeardMillis: 1_790_000_300_003.5 }),
+          kept("a", {
+            lastHeardMillis: 1_790_000_300_003.5,
+            addresses: ["/ip4/192.0.2.1/tcp/1/p2p/a", "/dns4/example.org/tcp/2/wss/p2p/a"]
+          }),
           kept("b", { announcement: undefined, lastHeardMillis: 1_790_000_300_002 }),
           kept("c", { heartbeat: undefined, lastHeardMillis: 1_790_000_300_001 })
         ]
@@ -147,6 +153,90 @@ export const suite = (name: string, database: Layer.Layer<Database, unknown>) =>
         assert.deepStrictEqual(yield* keep.load(...always), [last])
       }).pipe(Effect.provide(keeping()))
     )
+
+    it.effect("R15 keeps the addresses that a server told last, until it tells others", () =>
+      Effect.gen(function* () {
+        const keep = yield* KeptServers
+        const at = (timestamp: bigint, addresses: ReadonlyArray<string>) =>
+          kept("a", { heartbeat: { signed: bytes(1), timestamp }, addresses })
+        const addresses = Effect.map(keep.load(...always), (servers) => servers.map((server) => server.addresses))
+        yield* keep.write([at(1n, ["/ip4/192.0.2.1/tcp/1"])])
+        yield* keep.write([at(2n, [])])
+        assert.deepStrictEqual(yield* addresses, [["/ip4/192.0.2.1/tcp/1"]])
+        yield* keep.write([at(3n, ["/ip4/192.0.2.2/tcp/2"])])
+        assert.deepStrictEqual(yield* addresses, [["/ip4/192.0.2.2/tcp/2"]])
+      }).pipe(Effect.provide(keeping()))
+    )
+
+    it.effect("R8 F01 R14 keeps of two messages of the same moment the one that is believed", () =>
+      Effect.gen(function* () {
+        const keep = yield* KeptServers
+        const [first, last] = [1, 2].map((byte) => ({ signed: bytes(byte), timestamp: 5n }))
+        yield* keep.write([kept("a", { announcement: first, heartbeat: first, lastHeardMillis: 1 })])
+        yield* keep.write([kept("a", { announcement: first, heartbeat: last, lastHeardMillis: 2 })])
+        assert.deepStrictEqual(yield* keep.load(...always), [
+          kept("a", { announcement: first, heartbeat: last, lastHeardMillis: 2 })
+        ])
+        const believed = kept("a", { announcement: last, heartbeat: last, lastHeardMillis: 3 })
+        yield* keep.write([believed])
+        assert.deepStrictEqual(yield* keep.load(...always), [believed])
+      }).pipe(Effect.provide(keeping()))
+    )
+
+    it.effect("R7 R14 R19 keeps the timestamps of those that were evicted, until they are heard again", () =>
+      Effect.gen(function* () {
+        const keep = yield* KeptServers
+        const [a, b, c] = ["a", "b", "c"].map((name, at) => kept(name, { lastHeardMillis: 3 - at })) as [
+          KeptServer,
+          KeptServer,
+          KeptServer
+        ]
+        yield* keep.write([a, b, { ...c, heartbeat: undefined }])
+        yield* keep.evict([a.serverId, c.serverId, peerIdOf("nobody")])
+        assert.deepStrictEqual(yield* keep.load(...always), [b])
+        const timestampsOf = ({ serverId, announcement, heartbeat }: KeptServer) => ({
+          serverId,
+          announcementTimestamp: announcement?.timestamp,
+          heartbeatTimestamp: heartbeat?.timestamp
+        })
+        assert.deepStrictEqual(yield* keep.loadEvicted(0), [
+          timestampsOf(a),
+          timestampsOf({ ...c, heartbeat: undefined })
+        ])
+        assert.deepStrictEqual(yield* keep.loadEvicted(2), [timestampsOf(a)])
+        // What is written again as it was is no news; what is new makes it known again, but for no longer than that.
+        yield* keep.write([a])
+        assert.deepStrictEqual(yield* keep.load(...always), [b])
+        const heard = {
+          ...a,
+          heartbeat: { signed: bytes(9), timestamp: 2n ** 62n },
+          firstHeardMillis: 2_000_000_000_000
+        }
+        yield* keep.write([heard])
+        assert.deepStrictEqual(yield* keep.load(...always), [heard, b])
+        yield* keep.forgetBefore(3)
+        assert.deepStrictEqual([yield* keep.load(...always), yield* keep.loadEvicted(0)], [[heard], []])
+      }).pipe(Effect.provide(keeping()))
+    )
+
+    it.effect("R19 K05 keeps 65 536 of those that were evicted, those heard last", () => {
+      const owner = peerIdOf("owner of many evicted")
+      return Effect.gen(function* () {
+        const [{ sql }, keep] = [yield* Database, yield* KeptServers]
+        yield* sql`
+          INSERT INTO discovery_servers (owner, server_id, first_heard_millis, last_heard_millis, evicted)
+          SELECT ${owner}, 'server ' || millis, millis, millis, true FROM generate_series(1, 65536) AS millis`
+        const [known, last] = [kept("known", { lastHeardMillis: 0 }), kept("last", { lastHeardMillis: 65_537 })]
+        yield* keep.write([known, last])
+        yield* keep.evict([last.serverId])
+        const [left] = yield* sql`
+          SELECT count(*)::integer AS count, min(last_heard_millis) AS first FROM discovery_servers
+          WHERE owner = ${owner} AND evicted`
+        assert.deepStrictEqual(left, { count: 65_536, first: 2 })
+        assert.deepStrictEqual(yield* keep.load(...always), [known])
+        yield* sql`DELETE FROM discovery_servers WHERE owner = ${owner}`
+      }).pipe(Effect.provide(keeping(owner)))
+    })
 
     it.effect("R14 keeps the servers of two that share it apart", () =>
       Effect.gen(function* () {
@@ -240,41 +330,47 @@ export const suite = (name: string, database: Layer.Layer<Database, unknown>) =>
       }).pipe(Effect.provide(keeping()))
     )
 
-    it.effect("R14 a server that is stopped and started again lists whom it listed, with the score it had", () =>
-      Effect.gen(function* () {
-        const self = peerIdOf("a server that restarts")
-        const running = WriteBehind.layer.pipe(
-          Layer.provideMerge(Restore.layer),
-          Layer.provideMerge(keeping(self)),
-          Layer.provideMerge(believing(self))
-        )
-        const [alice, bob] = [peerIdOf("alice"), peerIdOf("bob")]
-        const timestamp = yield* Clock.currentTimeNanos
-        const words = [
-          announced({ serverId: alice, timestamp }),
-          announced({ serverId: bob, timestamp }),
-          beaten({ serverId: bob, timestamp: timestamp + 1n, uptimeScore: 0.5 })
-        ]
-        const seen = Effect.gen(function* () {
-          const [registry, selfCheck] = [yield* Registry, yield* SelfCheck]
-          const listed = available(yield* registry.entries, yield* now)
-          return {
-            listed: listed.map(({ announcement, heartbeat }) => [announcement, heartbeat]),
-            score: yield* selfCheck.score
-          }
+    it.effect(
+      "R14 R15 a server that is stopped and started again lists whom it listed, with the score and the addresses it had",
+      () =>
+        Effect.gen(function* () {
+          const self = peerIdOf("a server that restarts")
+          const running = WriteBehind.layer.pipe(
+            Layer.provideMerge(Restore.layer),
+            Layer.provideMerge(keeping(self)),
+            Layer.provideMerge(believing(self))
+          )
+          const [alice, bob] = [peerIdOf("alice"), peerIdOf("bob")]
+          const timestamp = yield* Clock.currentTimeNanos
+          const words = [
+            announced({ serverId: alice, timestamp }),
+            announced({ serverId: bob, timestamp }),
+            beaten({ serverId: bob, timestamp: timestamp + 1n, uptimeScore: 0.5 })
+          ]
+          const seen = Effect.gen(function* () {
+            const [registry, selfCheck] = [yield* Registry, yield* SelfCheck]
+            const { addressBook } = yield* Gossip
+            const listed = available(yield* registry.entries, yield* now)
+            return {
+              listed: listed.map(({ announcement, heartbeat }) => [announcement, heartbeat]),
+              score: yield* selfCheck.score,
+              addresses: [...(yield* addressBook)]
+            }
+          })
+          const before = yield* Effect.gen(function* () {
+            const [gossip, intake, selfCheck] = [yield* Gossip, yield* Intake, yield* SelfCheck]
+            yield* gossip.remember([{ peer: alice, addresses: [`/ip4/192.0.2.1/tcp/1/p2p/${alice}`] }])
+            yield* selfCheck.run
+            for (const { signed } of words) {
+              yield* intake.consider({ ...(yield* verified(signed)), neighbour: alice }, { kind: "topic" })
+            }
+            return yield* seen
+          }).pipe(Effect.provide(running))
+          assert.deepStrictEqual(before.score, { score: 1, checks: 1 })
+          assert.strictEqual(before.listed.length, 2)
+          assert.deepStrictEqual(before.addresses, [[alice, [`/ip4/192.0.2.1/tcp/1/p2p/${alice}`]]])
+          assert.deepStrictEqual(yield* Effect.provide(seen, running), before)
         })
-        const before = yield* Effect.gen(function* () {
-          const [intake, selfCheck] = [yield* Intake, yield* SelfCheck]
-          yield* selfCheck.run
-          for (const { signed } of words) {
-            yield* intake.consider({ ...(yield* verified(signed)), neighbour: alice }, { kind: "topic" })
-          }
-          return yield* seen
-        }).pipe(Effect.provide(running))
-        assert.deepStrictEqual(before.score, { score: 1, checks: 1 })
-        assert.strictEqual(before.listed.length, 2)
-        assert.deepStrictEqual(yield* Effect.provide(seen, running), before)
-      })
     )
 
     it.effect(

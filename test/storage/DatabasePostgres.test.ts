@@ -1,5 +1,6 @@
 import { assert, describe, it, layer } from "@effect/vitest"
 import { Context, Duration, Effect, Fiber, Layer, Redacted } from "effect"
+import { fromValues } from "../../src/config/Configuration.ts"
 import { Database, DatabaseRefused } from "../../src/storage/Database.ts"
 import { eventually } from "../process/Eventually.ts"
 import { isMissing, named } from "../process/Tools.ts"
@@ -34,6 +35,8 @@ const away = (error: string) => (lines: ReadonlyArray<Line>) =>
     .at(-1)
     ?.join(" ") === `Warn database away ${error}`
 
+const migrations = [{ name: "keep" }, { name: "addresses" }, { name: "evicted" }]
+
 describe.skipIf(isMissing("postgres"))(named("with PostgreSQL", "postgres"), { concurrent: true }, () => {
   layer(PostgresServer.layer({ auth: "scram-sha-256", socket: true }), live)(
     "a PostgreSQL that asks for a password",
@@ -49,7 +52,7 @@ describe.skipIf(isMissing("postgres"))(named("with PostgreSQL", "postgres"), { c
           assert.deepStrictEqual(lines, [
             { level: "Info", message: "database", annotations: { kind: "postgres", location } }
           ])
-          assert.deepStrictEqual(yield* database.sql`SELECT name FROM discovery_migrations`, [{ name: "keep" }])
+          assert.deepStrictEqual(yield* database.sql`SELECT name FROM discovery_migrations`, migrations)
         })
       )
 
@@ -99,7 +102,7 @@ describe.skipIf(isMissing("postgres"))(named("with PostgreSQL", "postgres"), { c
                 }))
               )
             )
-            const expected = Array.from({ length: 5 }, () => ({ rows: [{ name: "keep" }], lines: 1 }))
+            const expected = Array.from({ length: 5 }, () => ({ rows: migrations, lines: 1 }))
             assert.deepStrictEqual(yield* Effect.replicateEffect(starting, 5, { concurrency: 5 }), expected)
           }
         })
@@ -164,10 +167,21 @@ describe.skipIf(isMissing("postgres"))(named("with PostgreSQL", "postgres"), { c
         })
       )
 
-      it.effect("is reached through its Unix socket when the host is a directory, whatever is set of TLS", () =>
+      it.effect("is reached through its Unix socket when database.host is a directory, whatever is set of TLS", () =>
         Effect.gen(function* () {
           const server = yield* PostgresServer
-          const { database } = yield* open({ ...server.settings, host: server.socketDirectory, sslmode: "require" })
+          const { database: settings } = yield* Effect.fromResult(
+            fromValues({
+              "database.host": server.socketDirectory,
+              "database.port": server.port,
+              "database.name": server.settings.name,
+              "database.username": server.settings.username,
+              "database.password": password,
+              "database.sslmode": "verify-full"
+            })
+          )
+          assert(settings.kind === "postgres")
+          const { database } = yield* open(settings)
           assert.strictEqual(database.location, `postgres://ricochet@${server.socketDirectory}:${server.port}/ricochet`)
           assert.deepStrictEqual(yield* database.sql`SELECT inet_client_addr() AS address`, [{ address: null }])
         })

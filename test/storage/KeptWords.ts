@@ -1,9 +1,10 @@
 /**
  * Servers as they are kept, with words that verify, and what believes them: the registry and all that it takes, on a
- * network of which nothing but the signatures is there.
+ * network of which nothing but the signatures and the address book is there.
  */
 import { Effect, Layer } from "effect"
 import { Settings } from "../../src/config/Settings.ts"
+import { AddressBook } from "../../src/gossip/AddressBook.ts"
 import { Gossip } from "../../src/gossip/Gossip.ts"
 import { open, sign } from "../../src/gossip/GossipMemorySignature.ts"
 import { announceTopic, heartbeatTopic, type Topic } from "../../src/gossip/Topic.ts"
@@ -48,8 +49,21 @@ export const kept = (serverId: PeerId, more: Partial<KeptServer> = {}): KeptServ
   heartbeat: undefined,
   firstHeardMillis: startMillis,
   lastHeardMillis: startMillis,
+  addresses: [],
   ...more
 })
+
+/** A network that has signatures and an address book, and nothing else. */
+const network = (self: PeerId) =>
+  Layer.suspend(() => {
+    const book = new AddressBook()
+    return Layer.mock(Gossip, {
+      self,
+      verify: verified,
+      addressBook: Effect.sync(() => book.nodes),
+      remember: (earlier) => Effect.sync(() => book.remember(earlier))
+    })
+  })
 
 /** What is believed and measured by a server whose checks pass. */
 export const believing = (self: PeerId) =>
@@ -57,7 +71,7 @@ export const believing = (self: PeerId) =>
     Layer.provideMerge(Layer.mergeAll(RegistryMemory.layer, OwnWords.layer, Tally.layer, SelfCheck.layer)),
     Layer.provideMerge(
       Layer.mergeAll(
-        Layer.mock(Gossip, { self, verify: verified }),
+        network(self),
         Layer.mock(Readiness, {
           report: () => Effect.succeed({ ready: true, checks: {}, failures: [], durationMillis: 1 })
         }),

@@ -1,16 +1,30 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Context, Deferred, Duration, Effect, Fiber, Layer, Option } from "effect"
+import { Context, Deferred, Duration, Effect, Fiber, Layer, Option, Result } from "effect"
 import { ConnectionError, SqlError } from "effect/sql/SqlError"
 import { TestClock } from "effect/testing"
+import { Gossip } from "../../src/gossip/Gossip.ts"
 import { SelfCheck, type SelfCheckRecord } from "../../src/health/SelfCheck.ts"
+import type { PeerId } from "../../src/identity/PeerId.ts"
 import { Intake } from "../../src/registry/Intake.ts"
 import { ageMillis, available } from "../../src/registry/Query.ts"
 import { Registry } from "../../src/registry/Registry.ts"
 import { KeptChecks } from "../../src/storage/KeptChecks.ts"
-import { type KeptServer, KeptServers } from "../../src/storage/KeptServers.ts"
+import { type KeptMessage, type KeptServer, KeptServers, type KeptTimestamps } from "../../src/storage/KeptServers.ts"
 import * as Restore from "../../src/storage/Restore.ts"
+import { peerIdOf } from "../../src/testing/VirtualPeerId.ts"
 import { now } from "../../src/time/Now.ts"
-import { alice, announcement, bob, carol, hour, minute, self, startMillis, wall } from "../registry/Sample.ts"
+import {
+  alice,
+  announcement,
+  bob,
+  carol,
+  hearAnnouncement,
+  hour,
+  minute,
+  self,
+  startMillis,
+  wall
+} from "../registry/Sample.ts"
 import { capture, type Line } from "./Fixtures.ts"
 import { announced, beaten, believing, kept, verified } from "./KeptWords.ts"
 
@@ -27,6 +41,7 @@ const check = (number: number): SelfCheckRecord => ({
 
 interface Store {
   servers: ReadonlyArray<KeptServer>
+  evicted: ReadonlyArray<KeptTimestamps>
   checks: ReadonlyArray<SelfCheckRecord>
   /** What the database makes of a query. */
   answer: Effect.Effect<void, SqlError>
@@ -37,13 +52,14 @@ const start = Effect.fnUntraced(function* (millis: number, store: Partial<Store>
   yield* TestClock.setTime(startMillis + millis)
   const lines: Array<Line> = []
   const asked: Array<readonly [string, ...ReadonlyArray<number>]> = []
-  const it: Store = { servers: [], checks: [], answer: Effect.void, ...store }
+  const it: Store = { servers: [], evicted: [], checks: [], answer: Effect.void, ...store }
   const query = <A>(answer: () => A) => Effect.suspend(() => Effect.map(it.answer, answer))
   const keptServers = Layer.mock(KeptServers, {
     load: (sinceMillis, most) => {
       asked.push(["load", sinceMillis, most])
       return query(() => it.servers)
     },
+    loadEvicted: () => query(() => it.evicted),
     forgetBefore: (beforeMillis) => query(() => void asked.push(["forgetBefore", beforeMillis]))
   })
   const checks = Layer.mock(KeptChecks, { load: query(() => it.checks) })
@@ -54,6 +70,7 @@ const start = Effect.fnUntraced(function* (millis: number, store: Partial<Store>
     lines: () => lines.filter(({ level }) => level !== "Debug"),
     asked,
     registry,
+    addressBook: Context.get(running, Gossip).addressBook,
     intake: Context.get(running, Intake),
     selfCheck: Context.get(running, SelfCheck),
     /** What a start waits for. */
@@ -68,11 +85,12 @@ const start = Effect.fnUntraced(function* (millis: number, store: Partial<Store>
 describe("what was kept is believed again", () => {
   it.effect("B05 R14 E01 a server heard half an hour ago is listed at once, heard when it was heard", () =>
     Effect.gen(function* () {
-      const { asked, lines, listed, registry, restore } = yield* start(30 * minute, {
-        servers: [kept(alice, { firstHeardMillis: startMillis - hour })]
+      const { addressBook, asked, lines, listed, registry, restore } = yield* start(30 * minute, {
+        servers: [kept(alice, { firstHeardMillis: startMillis - hour, addresses: ["/ip4/192.0.2.1/tcp/1"] })]
       })
       yield* restore
       assert.deepStrictEqual(yield* listed, [alice])
+      assert.deepStrictEqual([...(yield* addressBook)], [[alice, ["/ip4/192.0.2.1/tcp/1"]]])
       const at = yield* now
       const entry = Option.getOrThrow(yield* registry.find(alice))
       assert.strictEqual(ageMillis(entry, at), 30 * minute)
@@ -141,6 +159,57 @@ describe("what was kept is believed again", () => {
       }
       assert.deepStrictEqual(yield* listed, [])
     })
+  )
+
+  it.effect("R7 R14 R19 a server that was evicted is not, and none of its old words counts", () =>
+    Effect.gen(function* () {
+      const evicted = [
+        { serverId: alice, announcementTimestamp: wall(0), heartbeatTimestamp: wall(5 * minute) },
+        { serverId: bob, announcementTimestamp: wall(0), heartbeatTimestamp: undefined }
+      ]
+      const { intake, listed, registry, restore } = yield* start(10 * minute, { evicted })
+      yield* restore
+      assert.deepStrictEqual(yield* registry.entries, [])
+      const hear = Effect.fnUntraced(function* (message: KeptMessage) {
+        const received = yield* verified(message.signed)
+        const outcome = yield* intake.consider({ ...received, neighbour: carol }, { kind: "topic" })
+        return Result.isFailure(outcome) ? outcome.failure.reason : "accepted"
+      })
+      assert.strictEqual(yield* hear(announced()), "repeated")
+      assert.strictEqual(yield* hear(beaten({ timestamp: wall(5 * minute) })), "repeated")
+      assert.strictEqual(yield* hear(announced({ serverId: bob })), "repeated")
+      assert.strictEqual(yield* hear(announced({ timestamp: wall(6 * minute) })), "accepted")
+      assert.deepStrictEqual(yield* listed, [alice])
+    })
+  )
+
+  it.effect(
+    "R7 R14 R19 a server for which there is no room is not, and none of its old words counts once there is",
+    () =>
+      Effect.gen(function* () {
+        const old = announced({ timestamp: wall(0) })
+        const last = beaten({ healthy: false, timestamp: wall(minute) })
+        const { intake, listed, registry, restore } = yield* start(10 * minute, {
+          servers: [
+            kept(alice, { announcement: announced({ healthy: false, timestamp: wall(30_000) }), heartbeat: last })
+          ]
+        })
+        const hear = Effect.fnUntraced(function* (serverId: PeerId, healthy: boolean) {
+          const at = yield* now
+          const said = { serverId, healthy, timestamp: at.wallNanos + (healthy ? 0n : 1n) }
+          return Result.isSuccess(yield* registry.admit(serverId, hearAnnouncement(said, { now: at })))
+        })
+        // What is known meanwhile fills the registry.
+        for (let number = 0; number < 1_000; number++) assert.isTrue(yield* hear(peerIdOf(number), true))
+        yield* restore
+        assert.strictEqual((yield* listed).length, 1_000)
+        assert.isTrue(yield* hear(peerIdOf(0), false))
+        for (const { signed } of [old, beaten({ timestamp: wall(20_000) })]) {
+          const outcome = yield* intake.consider({ ...(yield* verified(signed)), neighbour: bob }, { kind: "topic" })
+          assert.strictEqual(Result.isFailure(outcome) && outcome.failure.reason, "repeated")
+        }
+        assert.deepStrictEqual(yield* registry.find(alice), Option.none())
+      })
   )
 
   it.effect("R6 R14 a moment that this server's clock has not reached is now, and never later", () =>

@@ -3,6 +3,7 @@ import { Clock, Context, Duration, Effect, Exit, Fiber, Layer, Queue, Result, Sc
 import { ConnectionError, SqlError } from "effect/sql/SqlError"
 import { TestClock } from "effect/testing"
 import { Settings } from "../../src/config/Settings.ts"
+import { Gossip } from "../../src/gossip/Gossip.ts"
 import { SelfCheck, type SelfCheckRecord } from "../../src/health/SelfCheck.ts"
 import type { PeerId } from "../../src/identity/PeerId.ts"
 import type { Known } from "../../src/registry/Known.ts"
@@ -13,12 +14,13 @@ import { KeptServers } from "../../src/storage/KeptServers.ts"
 import { WriteBehind } from "../../src/storage/WriteBehind.ts"
 import { peerIdOf } from "../../src/testing/VirtualPeerId.ts"
 import * as VirtualSettings from "../../src/testing/VirtualSettings.ts"
-import { alice, bob, hearHeartbeat, known, server, wall } from "../registry/Sample.ts"
+import { alice, bob, hearAnnouncement, hearHeartbeat, known, server, wall } from "../registry/Sample.ts"
 import { capture, type Line } from "./Fixtures.ts"
 
 /** One thing that was written, and the second of the test's clock in which it was. */
 type Written =
   | { readonly second: number; readonly servers: ReadonlyArray<readonly [PeerId, bigint | undefined]> }
+  | { readonly second: number; readonly evicted: ReadonlyArray<PeerId> }
   | { readonly second: number; readonly forgotten: ReadonlyArray<PeerId> }
   | { readonly second: number; readonly checks: ReadonlyArray<SelfCheckRecord> }
 
@@ -36,8 +38,10 @@ const check = (number: number): SelfCheckRecord => ({
 })
 
 /** A registry and self-checks that a test moves, and a database that records what is written, in the mood it is told. */
-const setUp = Effect.fnUntraced(function* (maxServers = 1_000) {
+const setUp = Effect.fnUntraced(function* (maxServers = 1_000, room = 10_000) {
   const written: Array<Written> = []
+  const addressBook = new Map<PeerId, ReadonlyArray<string>>()
+  const addresses: Array<ReadonlyArray<string>> = []
   const lines: Array<Line> = []
   const checks = yield* Queue.unbounded<SelfCheckRecord>()
   const database: { mood: Mood } = { mood: "well" }
@@ -51,10 +55,14 @@ const setUp = Effect.fnUntraced(function* (maxServers = 1_000) {
     write: (servers) =>
       servers.length === 0
         ? Effect.void
-        : record((second) => ({
-            second,
-            servers: servers.map((kept) => [kept.serverId, kept.heartbeat?.timestamp ?? kept.announcement?.timestamp])
-          })),
+        : record((second) => {
+            addresses.push(...servers.map((kept) => kept.addresses))
+            return {
+              second,
+              servers: servers.map((kept) => [kept.serverId, kept.heartbeat?.timestamp ?? kept.announcement?.timestamp])
+            }
+          }),
+    evict: (evicted) => (evicted.length === 0 ? Effect.void : record((second) => ({ second, evicted }))),
     forget: (forgotten) => (forgotten.length === 0 ? Effect.void : record((second) => ({ second, forgotten })))
   })
   const keptChecks = Layer.mock(KeptChecks, {
@@ -63,8 +71,9 @@ const setUp = Effect.fnUntraced(function* (maxServers = 1_000) {
   const scope = yield* Scope.make()
   const context = yield* Layer.buildWithScope(
     WriteBehind.layer.pipe(
-      Layer.provideMerge(RegistryMemory.layerBounded(10_000)),
+      Layer.provideMerge(RegistryMemory.layerBounded(room)),
       Layer.provide([keptServers, keptChecks, Layer.mock(SelfCheck, { recorded: Effect.succeed(checks) })]),
+      Layer.provide(Layer.mock(Gossip, { self: peerIdOf("self"), addressBook: Effect.succeed(addressBook) })),
       Layer.provide(Layer.succeed(Settings, VirtualSettings.make({ maxServers }))),
       Layer.provideMerge(capture(lines))
     ),
@@ -73,6 +82,8 @@ const setUp = Effect.fnUntraced(function* (maxServers = 1_000) {
   const registry = Context.get(context, Registry)
   return {
     written,
+    addressBook,
+    addresses,
     lines,
     database,
     checks,
@@ -85,6 +96,8 @@ const setUp = Effect.fnUntraced(function* (maxServers = 1_000) {
 /** What is known of a server after a heartbeat so many milliseconds from the start. */
 const heard = (serverId: PeerId, millis: number) =>
   known(() => Result.succeed(server(serverId)), hearHeartbeat({ serverId, timestamp: wall(millis) }))
+
+const ill = (serverId: PeerId) => known(hearAnnouncement({ serverId, healthy: false }))
 
 describe("what is known is written behind", () => {
   it.effect(
@@ -116,6 +129,17 @@ describe("what is known is written behind", () => {
       })
   )
 
+  it.effect("R15 with the addresses that are known when it is written", () =>
+    Effect.gen(function* () {
+      const { addressBook, addresses, know } = yield* setUp()
+      yield* know(server(alice))
+      yield* know(server(bob))
+      addressBook.set(alice, ["/ip4/192.0.2.1/tcp/1"])
+      yield* TestClock.adjust("1 second")
+      assert.deepStrictEqual(addresses, [["/ip4/192.0.2.1/tcp/1"], []])
+    })
+  )
+
   it.effect("R14 self-checks beside it, those that failed because of the database itself when it is back", () =>
     Effect.gen(function* () {
       const { checks, database, know, lines, status, written } = yield* setUp()
@@ -143,6 +167,31 @@ describe("what is known is written behind", () => {
         },
         { level: "Info", message: "keeping what is known again", annotations: { pending: 0 } }
       ])
+    })
+  )
+
+  it.effect("R14 and says how long the oldest waits, be it a server or a self-check", () =>
+    Effect.gen(function* () {
+      const { checks, database, know, status } = yield* setUp()
+      const lag = Effect.map(status, ({ lagMillis }) => lagMillis)
+      database.mood = "away"
+      yield* TestClock.adjust("5 seconds")
+      yield* Queue.offer(checks, check(1))
+      yield* TestClock.adjust("1 minute")
+      assert.strictEqual(yield* lag, 60_000)
+      yield* know(server(alice))
+      yield* Queue.offer(checks, check(2))
+      yield* TestClock.adjust("1 minute")
+      assert.strictEqual(yield* lag, 120_000)
+      database.mood = "well"
+      yield* TestClock.adjust("10 seconds")
+      assert.strictEqual(yield* lag, 0)
+      database.mood = "away"
+      yield* know(server(bob))
+      yield* TestClock.adjust("1 minute")
+      yield* Queue.offer(checks, check(3))
+      yield* TestClock.adjust("1 minute")
+      assert.strictEqual(yield* lag, 120_000)
     })
   )
 
@@ -228,6 +277,37 @@ describe("what is known is written behind", () => {
           ]
         )
       })
+  )
+
+  it.effect("R7 R14 R19 a server that is evicted is written as it last was, and marked", () =>
+    Effect.gen(function* () {
+      const { database, know, written } = yield* setUp(1_000, 1)
+      yield* know(ill(alice))
+      yield* TestClock.adjust("1 second")
+      yield* know(server(bob))
+      yield* TestClock.adjust("1 second")
+      assert.deepStrictEqual(written, [
+        { second: 1, servers: [[alice, wall(0)]] },
+        { second: 2, servers: [[bob, wall(0)]] },
+        { second: 2, evicted: [alice] }
+      ])
+      // One that came, changed and went while the database was away.
+      database.mood = "away"
+      yield* know(ill(bob))
+      yield* know(server(alice))
+      database.mood = "well"
+      yield* TestClock.adjust("1 second")
+      assert.deepStrictEqual(written.slice(3), [
+        {
+          second: 3,
+          servers: [
+            [bob, wall(0)],
+            [alice, wall(0)]
+          ]
+        },
+        { second: 3, evicted: [bob] }
+      ])
+    })
   )
 
   it.effect("R14 what happened up to a stop is written before it ends", () =>

@@ -57,7 +57,7 @@ describe("a server whose check fails", () => {
     })
   )
 
-  it.effect("F02 is followed at each change, which its entry counts", () =>
+  it.effect("F02 is followed at each change, which its entry counts, and told of in one line", () =>
     Effect.gen(function* () {
       const network = yield* makeVirtualNetwork()
       const [a, b] = [yield* network.start("a"), yield* network.start("b")]
@@ -68,6 +68,10 @@ describe("a server whose check fails", () => {
         yield* network.expectLists({ b: change % 2 === 1 ? [] : ["a"] })
         assert.strictEqual(Option.getOrThrow(yield* b.entry(a)).verdictChanges, change)
       }
+      assert.deepStrictEqual(
+        b.logged("server is flapping").map(({ annotations }) => annotations),
+        [{ server_id: a.peerId, verdict_changes: 7, neighbour: a.peerId }]
+      )
     })
   )
 

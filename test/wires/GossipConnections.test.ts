@@ -202,6 +202,31 @@ describe("connections", () => {
     })
   )
 
+  it.live("L03 are no more than performance.max_concurrent_connections, and the log says so once", () =>
+    Effect.gen(function* () {
+      const log = CapturedLog.make()
+      const hub = yield* onTopic({ maxConnections: 2 }).pipe(Effect.provide(log.layer))
+      const others = yield* Effect.all(
+        Array.from({ length: 5 }, () => rawGossip),
+        { concurrency: "unbounded" }
+      )
+      const dials = yield* Effect.forEach(others, (other) => Effect.exit(other.connect(hub.node.address)))
+      assert.deepStrictEqual(dials.map(Exit.isSuccess), [true, true, false, false, false])
+      assert.sameMembers(
+        (yield* hub.node.connections).map(({ peer }) => String(peer)),
+        others.slice(0, 2).map(({ peerId }) => peerId)
+      )
+      const reached = { limit: 2, setting: "performance.max_concurrent_connections" }
+      const said = "connection limit reached, further servers are turned away"
+      assert.deepStrictEqual(log.of(said), [{ level: "Warn", facts: reached }])
+      // A place that is free again is taken again, and the log is not filled with it.
+      yield* Effect.promise(() => hub.node.libp2p.hangUp(hub.node.libp2p.getPeers()[0] ?? hub.node.libp2p.peerId))
+      yield* Effect.forEach(others.slice(2), (other) => Effect.exit(other.connect(hub.node.address)))
+      yield* until(Effect.map(hub.node.connections, (connections) => connections.length === 2))
+      assert.deepStrictEqual(log.of(said), [{ level: "Warn", facts: reached }])
+    })
+  )
+
   it.live("are refused to who is not on the list of trusted peers, in both directions", () =>
     Effect.gen(function* () {
       const [friend, stranger] = [yield* onTopic(), yield* onTopic()]

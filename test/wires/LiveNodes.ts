@@ -22,6 +22,7 @@ export interface LiveOptions {
   readonly trustedPeers?: ReadonlyArray<string>
   readonly externalAddresses?: ReadonlyArray<string>
   readonly mdns?: boolean
+  readonly maxConnections?: number
 }
 
 export const anySeed = (): string => randomBytes(32).toString("hex")
@@ -36,6 +37,7 @@ export const settingsOf = (options: LiveOptions): SettingsShape => {
       bootstrapPeers: options.bootstrapPeers ?? [],
       externalAddresses: options.externalAddresses ?? []
     },
+    performance: { maxConcurrentConnections: options.maxConnections ?? defaults.performance.maxConcurrentConnections },
     features: { ...defaults.features, enableAuthentication: options.trustedPeers !== undefined },
     discovery: { ...defaults.discovery, mdns: options.mdns ?? false },
     security: { trustedPeers: options.trustedPeers ?? [] },

@@ -65,7 +65,7 @@ const worldOfAll = Effect.map(now, ({ steadyMillis, wallNanos }) => {
   ])
   world.refusals.set(peers.refused, refusal)
   world.evictions.set(peers.evicted, { wallMillis: 1, reason: "silent" })
-  world.connections = [{ peer: peers.available, address: "/ip4/10.0.0.1/tcp/1", direction: "inbound" }]
+  world.connections = [{ peer: peers.available, address: "/ip4/10.0.0.1/tcp/1", direction: "outbound" }]
   world.checks = [
     { startedWallMillis: 1, durationMillis: 3, ok: false, errorClass: "postgres: refused" },
     { startedWallMillis: 2, durationMillis: 3, ok: true, errorClass: undefined }

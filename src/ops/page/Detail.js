@@ -1,9 +1,10 @@
 /** All that is known of one server, and above it why it is listed or is not (R21, O04). */
-import { byId, element, facts, fill, inert, lines } from "./Elements.js"
+import { byId, element, facts, fill, inert, lines, linkTo } from "./Elements.js"
+import { resolve } from "./Prefix.js"
 import { ask } from "./Source.js"
 import { toldStrip, VerdictStrip } from "./Strip.js"
 import { ago, lasting, utc } from "./Times.js"
-import { counted, duration, percent, skew, skewWorthAWord } from "./Words.js"
+import { counted, duration, percent, skew, skewWorthAWord, stateOf } from "./Words.js"
 
 /** @typedef {import("../ServiceView.ts").ServiceDetail} ServiceDetail */
 /** @typedef {import("../ServiceView.ts").ServiceEntry} ServiceEntry */
@@ -21,7 +22,9 @@ const advice = {
 }
 
 /** @param {ServiceDetail} detail */
-const verdict = ({ explanation, listed, reason, since }) => {
+const verdict = ({ explanation, listed, reason, service, since }) => {
+  const isStopped = service?.stopped === true && (reason === "unhealthy" || reason === "silent")
+  const whatToDo = isStopped ? "Start it again, if it is to be listed." : advice[reason]
   const isOwn = reason === "self"
   const isEvent = reason === "refused" || reason === "evicted"
   const when = since === null ? [] : isEvent ? [" — ", ago(since)] : [" — for ", lasting(since)]
@@ -32,8 +35,12 @@ const verdict = ({ explanation, listed, reason, since }) => {
     ...when
   ])
   made.dataset.state =
-    listed || isOwn ? "available" : reason === "unhealthy" || reason === "refused" ? "unhealthy" : "silent"
-  return [made, ...(advice[reason] === undefined ? [] : [element("p", "muted", [advice[reason]])])]
+    listed || isOwn
+      ? "available"
+      : !isStopped && (reason === "unhealthy" || reason === "refused")
+        ? "unhealthy"
+        : "silent"
+  return [made, ...(whatToDo === undefined ? [] : [element("p", "muted", [whatToDo])])]
 }
 
 /** @param {ServiceEntry} entry */
@@ -41,7 +48,7 @@ const described = (entry) => {
   const isOff = Math.abs(entry.skew_seconds ?? 0) > skewWorthAWord
   const late = entry.overdue_heartbeats ?? 0
   return facts([
-    ["State", element("span", "", [entry.state, ", for ", lasting(entry.since)])],
+    ["State", element("span", "", [stateOf(entry), ", for ", lasting(entry.since)])],
     [
       "Last heard",
       element("span", "", [ago(entry.last_heard), late === 0 ? "" : ` · ${counted(late, "heartbeat")} overdue`])
@@ -52,7 +59,7 @@ const described = (entry) => {
     ["Verdict changes", String(entry.verdict_changes)],
     ["First heard", ago(entry.first_heard)],
     ["Newest message", element("span", "", [ago(entry.timestamp), ", by its clock"])],
-    ["From memory", entry.restored ? "yes: not heard live since this server started" : undefined],
+    ["Heard live", entry.restored ? "not yet: kept from before, or told by a neighbour" : undefined],
     ["Region", inert(entry.region)],
     ["Regions served", inert(entry.regions.join(", ")) || "–"],
     ["Capabilities", inert(entry.capabilities.join(", ")) || "–"],
@@ -126,7 +133,12 @@ export class Detail {
   #hash = ""
   #drawn = ""
 
-  constructor() {
+  /** @type {() => Iterable<string> | undefined} */
+  #candidates
+
+  /** @param {() => Iterable<string> | undefined} candidates every peer ID that is known of, once any is */
+  constructor(candidates) {
+    this.#candidates = candidates
     byId("detail-close", HTMLButtonElement).addEventListener("click", () => this.#dialog.close())
     this.#dialog.addEventListener("click", ({ target }) => target === this.#dialog && this.#dialog.close())
     this.#dialog.addEventListener("close", () => {
@@ -144,6 +156,21 @@ export class Detail {
     return this.#id
   }
 
+  /**
+   * @param {string} problem
+   * @param {ReadonlyArray<string>} ids
+   */
+  #drawUnclear(problem, ids) {
+    const content = [problem, ...ids].join()
+    if (content === this.#drawn) return
+    this.#drawn = content
+    const links = ids.map((id) => element("li", "", [linkTo(id)]))
+    fill(this.#body, [
+      element("p", "notice", [inert(problem)]),
+      ...(links.length === 0 ? [] : [element("ul", "lines", links)])
+    ])
+  }
+
   #follow() {
     const id = location.hash.startsWith("#/") ? decoded(location.hash.slice(2)).trim() : ""
     this.#id = id
@@ -157,8 +184,12 @@ export class Detail {
   }
 
   async refresh() {
-    const id = this.#id
-    if (id === "") return
+    if (this.#id === "") return
+    const found = resolve(this.#id, this.#candidates())
+    if (found === undefined) return
+    if ("problem" in found) return this.#drawUnclear(found.problem, found.ids)
+    const { id } = found
+    this.#id = id
     const answer = await ask(`services/${encodeURIComponent(id)}`)
     if (this.#id !== id) return
     if (answer.status === 0) {

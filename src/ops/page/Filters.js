@@ -37,11 +37,13 @@ export class Filters {
 
   /** @param {Counts} counts */
   setCounts(counts) {
-    const all = counts.available + counts.unhealthy + counts.silent
-    for (const { labels, value } of this.#states.querySelectorAll("input")) {
+    const all = counts.available + counts.unhealthy + counts.stopped + counts.silent
+    for (const { checked, labels, value } of this.#states.querySelectorAll("input")) {
       const target = labels?.[0]?.querySelector("b")
       const count = value === "" ? all : counts[/** @type {keyof Counts} */ (value)]
       if (target) setText(target, String(count))
+      // Most networks have nobody to show under it most of the time.
+      if (value === "stopped" && labels?.[0]) labels[0].hidden = count === 0 && !checked
     }
   }
 

@@ -3,7 +3,7 @@ import { element, inert, point, setAttribute, setText } from "./Elements.js"
 import { overdueOf } from "./Servers.js"
 import { VerdictStrip } from "./Strip.js"
 import { setTime } from "./Times.js"
-import { counted, percent, skew, skewWorthAWord, verdicts } from "./Words.js"
+import { counted, percent, skew, skewWorthAWord, stateOf, verdicts } from "./Words.js"
 
 /** @typedef {import("./Servers.js").Server} Server */
 
@@ -59,10 +59,11 @@ export class Row {
    */
   draw(server, place) {
     const { entry, heardMillis } = server
-    setAttribute(this.element, "data-state", entry.state)
+    const state = stateOf(entry)
+    setAttribute(this.element, "data-state", state)
     // The row of headings is the first.
     setAttribute(this.element, "aria-rowindex", String(place + 2))
-    setText(this.#state, entry.state)
+    setText(this.#state, state)
     setTime(this.#since, entry.since)
     const region = inert(entry.region)
     setText(this.#region, region)

@@ -1,6 +1,6 @@
 /** What is known of every other server, and which of them are shown in which order. It draws nothing. */
 
-import { overdue } from "./Words.js"
+import { overdue, stateOf } from "./Words.js"
 
 /** @typedef {import("../ServiceView.ts").ServiceEntry} ServiceEntry */
 /** @typedef {import("../WatchEvent.ts").ChangeView} ChangeView */
@@ -18,7 +18,7 @@ import { overdue } from "./Words.js"
 /** @typedef {{ readonly column: Column, readonly descending: boolean }} Sorting */
 /** @typedef {{ readonly text: string, readonly state: string, readonly region: string, readonly capability: string }} Filter */
 
-const stateRank = { available: 0, unhealthy: 1, silent: 2, unannounced: 3 }
+const stateRank = { available: 0, unhealthy: 1, stopped: 2, silent: 3, unannounced: 4 }
 
 /** @type {(left: string | number, right: string | number) => number} */
 const compare = (left, right) => (left < right ? -1 : left > right ? 1 : 0)
@@ -33,7 +33,7 @@ const listOrder = (left, right) =>
 /** @type {Readonly<Record<Column, (left: Server, right: Server) => number>>} */
 const orders = {
   server: by(({ entry }) => entry.server_id),
-  state: by(({ entry }) => stateRank[entry.state]),
+  state: by(({ entry }) => stateRank[stateOf(entry)]),
   region: by(({ entry }) => entry.region),
   capabilities: by(({ entry }) => entry.capabilities.join()),
   score: by(({ entry }) => entry.uptime_score),
@@ -90,10 +90,14 @@ export class Servers {
     }
   }
 
+  get ids() {
+    return this.#servers.keys()
+  }
+
   /** @returns {Counts} */
   get counts() {
-    const counts = { available: 0, unhealthy: 0, silent: 0, unannounced: 0 }
-    for (const { entry } of this.#servers.values()) counts[entry.state] += 1
+    const counts = { available: 0, unhealthy: 0, stopped: 0, silent: 0, unannounced: 0 }
+    for (const { entry } of this.#servers.values()) counts[stateOf(entry)] += 1
     return counts
   }
 
@@ -122,7 +126,7 @@ export class Servers {
     const words = text.toLowerCase().split(/\s+/)
     const found = [...this.#servers.values()].filter(
       (server) =>
-        (state === "" || server.entry.state === state) &&
+        (state === "" || stateOf(server.entry) === state) &&
         (region === "" || server.entry.region === region || server.entry.regions.includes(region)) &&
         (capability === "" || server.entry.capabilities.includes(capability)) &&
         words.every((word) => server.text.includes(word))

@@ -2,7 +2,8 @@
 
 /** @typedef {import("../ServiceView.ts").ServiceEntry} ServiceEntry */
 /** @typedef {import("../ServiceView.ts").ServiceState} ServiceState */
-/** @typedef {Readonly<Record<ServiceState, number>>} Counts */
+/** @typedef {ServiceState | "stopped"} State */
+/** @typedef {Readonly<Record<State, number>>} Counts */
 
 /** Who disagrees with this server's clock by more than this is told apart, in seconds. Source: R10. */
 export const skewWorthAWord = 30
@@ -78,23 +79,32 @@ export const verdicts = (marks) => {
 }
 
 /**
- * Heartbeats that should have come by now, by the server's own observed beat (R21).
+ * The state in a word. A server that was stopped in order has nothing the matter with it (R13).
+ *
+ * @param {ServiceEntry} entry
+ * @returns {State}
+ */
+export const stateOf = ({ state, stopped }) => (stopped && state === "unhealthy" ? "stopped" : state)
+
+/**
+ * Heartbeats that should have come by now, by the server's own observed beat; none of one that was stopped (R13, R21).
  *
  * @param {ServiceEntry} entry
  * @param {number} ageMillis
  */
-export const overdue = ({ beat_seconds }, ageMillis) =>
-  beat_seconds === null ? 0 : Math.max(0, Math.floor(ageMillis / 1_000 / beat_seconds - 0.5))
+export const overdue = ({ beat_seconds, stopped }, ageMillis) =>
+  beat_seconds === null || stopped ? 0 : Math.max(0, Math.floor(ageMillis / 1_000 / beat_seconds - 0.5))
 
 /**
  * Why nobody is listed; undefined while someone is (F03).
  *
  * @param {Counts} counts
  */
-export const whyNobody = ({ available, silent, unannounced, unhealthy }) => {
+export const whyNobody = ({ available, silent, stopped, unannounced, unhealthy }) => {
   if (available > 0) return undefined
   const kinds = [
     { count: unhealthy, one: "reports failing checks", many: "report failing checks" },
+    { count: stopped, one: "was stopped in order", many: "were stopped in order" },
     { count: silent, one: "is silent for more than two hours", many: "are silent for more than two hours" },
     {
       count: unannounced,
@@ -102,7 +112,7 @@ export const whyNobody = ({ available, silent, unannounced, unhealthy }) => {
       many: "send heartbeats but were not heard to announce themselves"
     }
   ].filter(({ count }) => count > 0)
-  const known = unhealthy + silent + unannounced
+  const known = unhealthy + stopped + silent + unannounced
   const [only] = kinds
   if (only === undefined) return "Nobody is listed: no other server is known."
   if (kinds.length > 1) {

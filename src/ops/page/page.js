@@ -30,6 +30,8 @@ let self
 /** @type {Link} */
 let link = { state: "connecting", asOfMillis: Date.now(), problem: "" }
 let hasSnapshot = false
+/** Whose messages do not count. @type {ReadonlyArray<string>} */
+let refused = []
 
 let nextFrame = 0
 let isOrderOld = true
@@ -95,7 +97,9 @@ const order = () => {
   setText(target, nobody ?? "")
   if (!hasSnapshot) return
   drawTitle()
-  const sum = nobody ?? `${counts.available} available, ${counts.unhealthy} unhealthy, ${counts.silent} silent`
+  const stopped = counts.stopped === 0 ? "" : `${counts.stopped} stopped, `
+  const sum =
+    nobody ?? `${counts.available} available, ${counts.unhealthy} unhealthy, ${stopped}${counts.silent} silent`
   spokenCounts.say([sum, count].filter((text) => text !== "").join("; "), isAskedFor)
   isAskedFor = false
 }
@@ -156,7 +160,12 @@ const drawRefused = whenChanged(drawRefusals)
 
 const filters = new Filters(reorderNow)
 const table = new ServerTable(reorderNow, drawSoon)
-const detail = new Detail()
+/** Every server that a part of a peer ID could mean; undefined before anything is known. */
+const candidates = () =>
+  hasSnapshot && self !== undefined
+    ? [self.announcement.server_id, ...servers.ids, ...self.neighbours, ...refused]
+    : undefined
+const detail = new Detail(candidates)
 
 byId("ask", HTMLFormElement).addEventListener("submit", (event) => {
   event.preventDefault()
@@ -171,6 +180,7 @@ new Source({
   snapshot: (services) => {
     hasSnapshot = true
     servers.replace(services)
+    detail.refresh()
     reorderNow()
   },
   change: (change) => {
@@ -187,7 +197,10 @@ new Source({
     detail.refresh()
     reorderSoon()
   },
-  refusals: drawRefused,
+  refusals: (list) => {
+    refused = list.signers.map(({ server_id }) => server_id)
+    drawRefused(list)
+  },
   link: (found) => {
     link = found
     drawLink()

@@ -9,7 +9,7 @@ import { noise } from "@libp2p/noise"
 import { peerIdFromString } from "@libp2p/peer-id"
 import { tcp } from "@libp2p/tcp"
 import { yamux } from "@libp2p/yamux"
-import { Context, Duration, Effect, Layer, Logger, type Scope, Stream } from "effect"
+import { Context, Duration, Effect, Layer, Logger, Metric, type Scope, Stream } from "effect"
 import { SqlClient } from "effect/sql/SqlClient"
 import { createLibp2p, type ServiceFactoryMap } from "libp2p"
 import {
@@ -115,6 +115,20 @@ const serveEcho = (libp2p: Pick<Node["libp2p"], "handle">) =>
       await stream.close()
     })
   )
+
+describe("the metrics of a server", () => {
+  const build = Effect.map(Layer.build(Layer.fresh(Discovery.layerMetrics)), Context.get(Metric.MetricRegistry))
+
+  it.effect("are its own, in the registry that the application provides where it does", () =>
+    Effect.gen(function* () {
+      const [first, second] = [yield* build, yield* build]
+      const ofAll = yield* Metric.MetricRegistry
+      assert.strictEqual(new Set([first, second, ofAll]).size, 3)
+      const exported: Metric.MetricRegistry = new Map()
+      assert.strictEqual(yield* Effect.provideService(build, Metric.MetricRegistry, exported), exported)
+    }).pipe(Effect.scoped)
+  )
+})
 
 describe("a libp2p node that an application brings", () => {
   it.live("carries discovery beside protocols and topics of its own, and is not stopped with it", () =>
@@ -258,13 +272,20 @@ describe("whole servers in one program", () => {
         })
       const [first, second] = [layerOf(yield* temporaryDirectory), layerOf(yield* temporaryDirectory)]
       const self = Effect.map(Gossip, (gossip) => gossip.self)
-      const [outer, again, inner] = yield* Effect.all([
+      const measured = Effect.map(Metric.snapshot, (series) => series.some(({ id }) => id === "gossipsub_mesh_peers"))
+      const exported: Metric.MetricRegistry = new Map()
+      const [outer, again, isMeasured, [inner, isExported]] = yield* Effect.all([
         self,
         Effect.provide(self, first),
-        Effect.provide(self, second)
+        measured,
+        Effect.all([self, measured]).pipe(
+          Effect.provide(second),
+          Effect.provideService(Metric.MetricRegistry, exported)
+        )
       ]).pipe(Effect.provide(first))
       assert.strictEqual(outer, again)
       assert.notStrictEqual(outer, inner)
+      assert.deepStrictEqual({ isMeasured, isExported }, { isMeasured: false, isExported: true })
     }).pipe(quietly)
   )
 })

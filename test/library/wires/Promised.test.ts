@@ -6,7 +6,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { createInterface } from "node:readline"
 import { fileURLToPath } from "node:url"
-import { afterAll, assert, beforeAll, describe, it } from "vitest"
+import { afterAll, assert, beforeAll, describe, it, vi } from "vitest"
 import {
   createDiscovery,
   type DiscoveryConfig,
@@ -197,6 +197,49 @@ describe("a server made with createDiscovery", () => {
     } finally {
       await Promise.all(all.map((one) => one.close()))
     }
+  })
+})
+
+/** What a server's `/metrics` says, by series. */
+const metricsOf = async ({ opsUrl }: RunningDiscovery) => {
+  const text = await (await fetch(`${opsUrl}/metrics`)).text()
+  return new Map(
+    text.split("\n").flatMap((line) => {
+      const [, series, value] = /^([^#].*) (\S+)$/.exec(line) ?? []
+      return series === undefined ? [] : [[series, Number(value)] as const]
+    })
+  )
+}
+
+describe("two servers in one process", () => {
+  it("O01 tell each of itself alone in their metrics, and one goes on when the other is closed", async () => {
+    const withHttp = { "ops.enabled": true, "ops.port": 0 }
+    await using berlin = await start(withHttp)
+    const all = await metricsOf(berlin)
+    const unwell = { queue: () => Promise.reject(new Error("the queue is full")) }
+    const lisbon = await start({ ...withHttp, "server.bootstrap_peers": berlin.addresses }, { checks: unwell })
+    await until(lisbon, (ids) => ids.includes(berlin.serverId))
+    const told = (series: ReadonlyMap<string, number>) => ({
+      dials: series.get('libp2p_connection_manager_dials_total{direction="outbound"}'),
+      healthy: series.get("ricochet_healthy"),
+      passed: series.get('ricochet_self_checks_total{result="passed"}'),
+      failed: series.get('ricochet_self_checks_total{result="failed"}')
+    })
+    // What is read of a server is up to a second old.
+    await vi.waitFor(
+      async () => {
+        const [inBerlin, inLisbon] = await Promise.all([metricsOf(berlin), metricsOf(lisbon)])
+        assert.deepStrictEqual([...inLisbon.keys()], [...all.keys()])
+        assert.deepStrictEqual(told(inBerlin), { dials: 0, healthy: 1, passed: 1, failed: 0 })
+        assert.deepStrictEqual(told(inLisbon), { dials: 1, healthy: 0, passed: 0, failed: 1 })
+      },
+      { timeout: 10_000 }
+    )
+
+    await lisbon.close()
+    const afterwards = await metricsOf(berlin)
+    assert.deepStrictEqual([...afterwards.keys()], [...all.keys()])
+    assert.deepStrictEqual(told(afterwards), { dials: 0, healthy: 1, passed: 1, failed: 0 })
   })
 })
 
