@@ -4,7 +4,7 @@
  */
 import { access, constants, stat } from "node:fs/promises"
 import { connect, createServer, type NetConnectOpts } from "node:net"
-import { dirname, join } from "node:path"
+import { dirname } from "node:path"
 import { Effect, Option, Result } from "effect"
 import { Settings, type SettingsShape } from "../config/Settings.ts"
 import type { Sorted } from "../gossip/Address.ts"
@@ -12,7 +12,7 @@ import { foreignMessage, sortAll } from "../gossip/GossipLibp2pAddresses.ts"
 import { announced, usable } from "../gossip/GossipLibp2pListeners.ts"
 import * as Identity from "../identity/Identity.ts"
 import { OpsListenUnavailable } from "../ops/OpsListenUnavailable.ts"
-import { DataDirectoryInUse, hold, resolvePath } from "../storage/DataDirectory.ts"
+import { DataDirectoryInUse, hold, lockIn, resolvePath } from "../storage/DataDirectory.ts"
 import { addressOf } from "../storage/PostgresAddress.ts"
 import { transportProblem } from "./Contact.ts"
 import { dialAdvice } from "./Diagnosis.ts"
@@ -83,7 +83,7 @@ const dataDirectory = Effect.fnUntraced(function* ({ storage }: SettingsShape) {
     return unheld(bad(aboutData, `this user may not write to ${whole(path)}`, advice))
   }
   const free = unheld(ok(aboutData, `${whole(path)}, in use by nobody`))
-  if ((yield* entryAt(join(path, "lock"))) === "missing") return free
+  if ((yield* entryAt(lockIn(path))) === "missing") return free
   return yield* Effect.scoped(hold(path)).pipe(
     Effect.match({
       onSuccess: () => free,

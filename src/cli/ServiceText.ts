@@ -3,7 +3,7 @@ import type { Colour } from "../logging/Colours.ts"
 import type { ServiceDetail, ServiceEntry, WhyReason } from "../ops/ServiceView.ts"
 import { wordsFor } from "./RefusalWords.ts"
 import { skewWorthAWord } from "./ServicesTable.ts"
-import type { Cell, Row } from "./Table.ts"
+import { type Cell, type Named, namedRows, type Row } from "./Table.ts"
 import { counted, duration, eachOf, list, percent, said, span, when } from "./Words.ts"
 
 const colours: Readonly<Record<WhyReason, Colour>> = {
@@ -76,7 +76,7 @@ const clock = (skew: number | null): Cell => {
   return { text: `${duration(off)} ${skew < 0 ? "behind" : "ahead of"} that of the server asked`, colour: "yellow" }
 }
 
-const entryRows = (entry: ServiceEntry, nowMillis: number): ReadonlyArray<readonly [string, Cell]> => [
+const entryRows = (entry: ServiceEntry, nowMillis: number): ReadonlyArray<Named> => [
   [
     "score",
     { text: `${percent(entry.uptime_score)}${entry.healthy || entry.stopped ? "" : ", last self-check failed"}` }
@@ -98,7 +98,7 @@ const entryRows = (entry: ServiceEntry, nowMillis: number): ReadonlyArray<readon
 export const rowsOf = (known: Known, nowMillis: number): ReadonlyArray<Row> => {
   const whatToDo = adviceOf(known)
   const isHeard = known.reason !== "never-heard"
-  const rows: ReadonlyArray<readonly [string, Cell]> = [
+  return namedRows([
     ["server", { text: said(known.server_id), colour: "bold" }],
     ["state", sentence(known, nowMillis)],
     ...(whatToDo === undefined ? [] : [["to do", { text: whatToDo }] as const]),
@@ -109,8 +109,7 @@ export const rowsOf = (known: Known, nowMillis: number): ReadonlyArray<Row> => {
     ...(isHeard && known.evicted !== null
       ? [["evicted", { text: `${when(known.evicted.time, nowMillis)}: ${said(known.evicted.reason)}` }] as const]
       : [])
-  ]
-  return rows.map(([name, cell]) => [{ text: name, colour: "dim" }, cell])
+  ])
 }
 
 const refused = ({ count, detail, last, reason }: NonNullable<ServiceDetail["refused"]>, nowMillis: number): Cell => ({

@@ -10,7 +10,7 @@ export const skewWorthAWord = 30
 /** Characters of a stranger's words in a column at most. */
 const longestCell = 24
 
-export const colourOf: Readonly<Record<ServiceState, Colour>> = {
+const colourOf: Readonly<Record<ServiceState, Colour>> = {
   available: "green",
   unhealthy: "red",
   silent: "yellow",

@@ -2,8 +2,8 @@
 import type { Readiness } from "../ops/ReadinessView.ts"
 import type { SelfView } from "../ops/SelfView.ts"
 import { summary } from "./ServicesTable.ts"
-import type { Cell, Row } from "./Table.ts"
-import { counted, duration, eachOf, percent, said, span, when } from "./Words.ts"
+import { type Cell, namedRows, type Row } from "./Table.ts"
+import { counted, duration, eachOf, instant, percent, said, span, when } from "./Words.ts"
 
 /** Whether the server can do its work, and what stands against it. */
 export const readinessText = ({ checks, draining, ready }: Readiness): string => {
@@ -48,7 +48,7 @@ const isOff = ({ state }: SelfView["clock"]) => state === "ahead" || state === "
 /** A name and what is to be said under it in each row. */
 export const rowsOf = (self: SelfView, readiness: Readiness, nowMillis: number): ReadonlyArray<Row> => {
   const { announcement, clock, connections, servers, started, uptime_seconds, version } = self
-  const rows: ReadonlyArray<readonly [string, Cell]> = [
+  return namedRows([
     ["server", { text: said(announcement.server_id), colour: "bold" }],
     ["state", { text: readinessText(readiness), colour: readiness.ready ? "green" : "red" }],
     ["score", { text: scoreText(self) }],
@@ -58,12 +58,8 @@ export const rowsOf = (self: SelfView, readiness: Readiness, nowMillis: number):
     ["others", { text: summary(servers) }],
     ["clock", { text: clockText(clock), colour: isOff(clock) ? "red" : undefined }],
     ["database", { text: databaseText(self) }],
-    [
-      "version",
-      { text: `${said(version)}, up ${span(uptime_seconds)} since ${when(started, nowMillis).replace(/ \(.*/, "")}` }
-    ],
+    ["version", { text: `${said(version)}, up ${span(uptime_seconds)} since ${instant(started)}` }],
     ["region", { text: said(announcement.region) }],
     ...eachOf("addresses", announcement.addresses)
-  ]
-  return rows.map(([name, cell]) => [{ text: name, colour: "dim" }, cell])
+  ])
 }

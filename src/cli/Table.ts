@@ -10,6 +10,12 @@ export interface Cell {
 /** At least one cell; the last is as long as it is. */
 export type Row = ReadonlyArray<Cell>
 
+/** A name and what is to be said under it. */
+export type Named = readonly [name: string, cell: Cell]
+
+export const namedRows = (rows: ReadonlyArray<Named>): ReadonlyArray<Row> =>
+  rows.map(([name, cell]) => [{ text: name, colour: "dim" }, cell])
+
 /** How rows are put on lines. */
 export interface Sheet {
   readonly paint: Paint
@@ -33,7 +39,7 @@ const wide =
   /^[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\u3000-\u303e\uff01-\uff60]|\p{Emoji_Presentation}/u
 
 /** The places that a text takes in a line. */
-export const widthOf = (text: string): number => {
+const widthOf = (text: string): number => {
   let width = 0
   for (const { segment } of graphemes.segment(text)) width += wide.test(segment) ? 2 : 1
   return width

@@ -2,6 +2,7 @@
 import { Result } from "effect"
 import { inert } from "../logging/InertText.ts"
 import * as Timestamp from "../time/Timestamp.ts"
+import type { Named } from "./Table.ts"
 
 /** A time span in its two largest units at most. */
 export const span = (seconds: number): string => {
@@ -31,10 +32,13 @@ export const skew = (seconds: number | null): string => {
 
 export const counted = (count: number, one: string, many = `${one}s`): string => `${count} ${count === 1 ? one : many}`
 
-/** A time that a server told, to the second, and how long ago that was by this machine's clock. */
+/** A time that a server told, to the second. */
+export const instant = (time: string): string => inert(time.replace(/\.\d+(?=Z$)/, ""), 40)
+
+/** The same, and how long ago that was by this machine's clock. */
 export const when = (time: string, nowMillis: number): string => {
   const then = Timestamp.parse(time)
-  const text = inert(time.replace(/\.\d+(?=Z$)/, ""), 40)
+  const text = instant(time)
   if (Result.isFailure(then)) return text
   const agoMillis = nowMillis - Timestamp.toMillis(then.success)
   return agoMillis < 0 ? text : `${text} (${span(agoMillis / 1_000)} ago)`
@@ -47,10 +51,7 @@ export const said = (text: string): string => inert(text, 200)
 export const whole = (text: string): string => inert(text, 1_000)
 
 /** A name and what a server said under it, each on a line of its own and whole; a dash where it said nothing. */
-export const eachOf = (
-  name: string,
-  texts: ReadonlyArray<string>
-): ReadonlyArray<readonly [string, { readonly text: string }]> =>
+export const eachOf = (name: string, texts: ReadonlyArray<string>): ReadonlyArray<Named> =>
   texts.length === 0 ? [[name, { text: "-" }]] : texts.map((text, at) => [at === 0 ? name : "", { text: whole(text) }])
 
 /** Words from a server, as a list. */

@@ -28,7 +28,15 @@ export interface Asked {
   readonly refused: number
 }
 
-const nothing: Asked = { messages: 0, bytes: 0, accepted: 0, known: 0, refused: 0 }
+export const nothing: Asked = { messages: 0, bytes: 0, accepted: 0, known: 0, refused: 0 }
+
+export const plus = (left: Asked, right: Asked): Asked => ({
+  messages: left.messages + right.messages,
+  bytes: left.bytes + right.bytes,
+  accepted: left.accepted + right.accepted,
+  known: left.known + right.known,
+  refused: left.refused + right.refused
+})
 
 const isKnown = (refusal: Refusal): boolean => refusal.reason === "repeated" || refusal.reason === "own"
 
@@ -126,14 +134,10 @@ export const make = Effect.gen(function* () {
       const stream = yield* streams.open(peer, Bounds.protocol)
       yield* Bounds.withinSilence(Effect.andThen(stream.write(Buffer.concat([prefixOf(asked), asked])), stream.end))
 
-      const total = { ...nothing }
+      let total = nothing
       let bad = 0
       const count = (part: Asked) => {
-        total.messages += part.messages
-        total.bytes += part.bytes
-        total.accepted += part.accepted
-        total.known += part.known
-        total.refused += part.refused
+        total = plus(total, part)
         note(part)
       }
       const tooBad = () =>

@@ -69,25 +69,10 @@ const make: Effect.Effect<
   const askOnce = yield* Ask.make
   const asking = new Set<PeerId>()
   const run = yield* FiberSet.makeRuntime<never>()
-  let counts: DirectoryCounts = {
-    asked: 0,
-    failed: 0,
-    messages: 0,
-    bytes: 0,
-    accepted: 0,
-    known: 0,
-    refused: 0
-  }
+  let counts: DirectoryCounts = { ...Ask.nothing, asked: 0, failed: 0 }
 
-  const note = ({ accepted, bytes, known, messages, refused }: Ask.Asked) => {
-    counts = {
-      ...counts,
-      messages: counts.messages + messages,
-      bytes: counts.bytes + bytes,
-      accepted: counts.accepted + accepted,
-      known: counts.known + known,
-      refused: counts.refused + refused
-    }
+  const note = (part: Ask.Asked) => {
+    counts = { ...counts, ...Ask.plus(counts, part) }
   }
 
   const failed = (peer: PeerId, error: Effect.Error<ReturnType<typeof askOnce>>) => {

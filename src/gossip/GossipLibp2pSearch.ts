@@ -6,7 +6,7 @@ import type { PeerId } from "../identity/PeerId.ts"
 import { waitMillis } from "./GossipLibp2pTargets.ts"
 
 /** Tried at the same time at most. */
-export const mostAtOnce = 16
+const mostAtOnce = 16
 
 export interface Search {
   /** Who is still to be tried in this round. */

@@ -8,7 +8,7 @@ import type { Now } from "../time/Reading.ts"
 import type { Announcement } from "./Announcement.ts"
 import type { Message } from "./Intake.ts"
 import type { Known } from "./Known.ts"
-import { pacedNeighbours, refusalLinesInAll, refusalLinesPerNeighbour } from "./Limits.ts"
+import { pacedNeighbours } from "./Limits.ts"
 import type { ClockVerdict } from "./OwnClock.ts"
 import * as Pace from "./Pace.ts"
 import type { Refusal } from "./Refusal.ts"
@@ -18,15 +18,6 @@ const minuteMillis = 60_000
 const hourMillis = 3_600_000
 /** Neighbours named in what a minute's flood left unsaid. */
 const namedNeighbours = 5
-
-/** One of a neighbour's lines a minute is the count of the rest. */
-const perNeighbour = () =>
-  Pace.make({
-    linesPerSubject: refusalLinesPerNeighbour - 1,
-    linesInAll: refusalLinesInAll,
-    windowMillis: minuteMillis,
-    maxSubjects: pacedNeighbours
-  })
 
 /** One line an hour about one subject. */
 const hourly = (linesInAll: number) =>
@@ -38,14 +29,20 @@ const neighbourOf = (message: Message): { readonly neighbour?: PeerId } =>
 
 const subjectOf = (message: Message) => neighbourOf(message).neighbour ?? "elsewhere"
 
+const reportOf = (message: Message, isKnown: boolean): Reports.Report => ({
+  server: message.signer,
+  neighbour: subjectOf(message),
+  isKnown
+})
+
 const heldBackOf = (lines: number) => (lines === 0 ? {} : { held_back: lines })
 
 const bounded = (text: string) => text.slice(0, 200)
 
 export class IntakeLog {
-  readonly #rejected = perNeighbour()
-  readonly #ignored = perNeighbour()
-  readonly #defects = perNeighbour()
+  readonly #rejected = Reports.perNeighbour()
+  readonly #ignored = Reports.perNeighbour()
+  readonly #defects = Reports.perNeighbour()
   readonly #clocks = Reports.make()
   /** By topic, of which there are two. */
   readonly #twins = hourly(2)
@@ -82,7 +79,7 @@ export class IntakeLog {
   /** B03: the message says what time it is where its signer is, and that is too far from here. */
   clockOff(refusal: Refusal, message: Message, isKnown: boolean, at: Now): Effect.Effect<void> {
     const { topic, signer: sender } = message
-    const heldBack = this.#clocks.line({ server: sender, neighbour: subjectOf(message), isKnown }, at.steadyMillis)
+    const heldBack = this.#clocks.line(reportOf(message, isKnown), at.steadyMillis)
     if (heldBack === undefined) return Effect.void
     return Effect.logWarning("clock of a server is off").pipe(
       Effect.annotateLogs({
@@ -98,8 +95,7 @@ export class IntakeLog {
 
   /** F02: a server whose self-checks fail and pass by turns, each of which is followed. */
   flapping({ serverId, verdictChanges }: Known, message: Message, isKnown: boolean, at: Now): Effect.Effect<void> {
-    const report = { server: serverId, neighbour: subjectOf(message), isKnown }
-    const heldBack = this.#flapping.line(report, at.steadyMillis)
+    const heldBack = this.#flapping.line(reportOf(message, isKnown), at.steadyMillis)
     if (heldBack === undefined) return Effect.void
     return Effect.logInfo("server is flapping").pipe(
       Effect.annotateLogs({
@@ -142,8 +138,7 @@ export class IntakeLog {
 
   /** R18, H03: as an observer sees a twin. */
   contradictory(message: Message, isKnown: boolean, at: Now): Effect.Effect<void> {
-    const report = { server: message.signer, neighbour: subjectOf(message), isKnown }
-    const heldBack = this.#contradictory.line(report, at.steadyMillis)
+    const heldBack = this.#contradictory.line(reportOf(message, isKnown), at.steadyMillis)
     if (heldBack === undefined) return Effect.void
     return Effect.logWarning("two servers seem to publish as one").pipe(
       Effect.annotateLogs({ sender: message.signer, ...neighbourOf(message), ...heldBackOf(heldBack) })

@@ -93,7 +93,7 @@ export const changingServers = 4_096
 export const refusalLinesPerNeighbour = 5
 /** Lines a minute about refused messages at most, whoever brings them: 6 bad neighbours in full. Source: O02. */
 export const refusalLinesInAll = 30
-/** Servers that are told of once an hour, and neighbours whose reports are counted apart, at the same time at most. */
+/** Servers that are told of once an hour, at the same time at most. */
 export const reportedServers = 4_096
 /** Neighbours whose lines are counted apart at the same time; well above any connection limit in use. */
 export const pacedNeighbours = 4_096

@@ -4,7 +4,7 @@
  * share of their own, so that a crowd of strangers hides nothing that is wrong with one of them. It writes nothing itself.
  */
 import type { PeerId } from "../identity/PeerId.ts"
-import { refusalLinesInAll, refusalLinesPerNeighbour, reportedServers } from "./Limits.ts"
+import { pacedNeighbours, refusalLinesInAll, refusalLinesPerNeighbour, reportedServers } from "./Limits.ts"
 import * as Pace from "./Pace.ts"
 import * as RateLimit from "./RateLimit.ts"
 
@@ -24,17 +24,17 @@ export interface Reports {
 }
 
 /** One of a neighbour's lines a minute is the count of the rest. */
-const share = () =>
+export const perNeighbour = (): Pace.Pace =>
   Pace.make({
     linesPerSubject: refusalLinesPerNeighbour - 1,
     linesInAll: refusalLinesInAll,
     windowMillis: 60_000,
-    maxSubjects: reportedServers
+    maxSubjects: pacedNeighbours
   })
 
 export const make = (): Reports => {
   const told = RateLimit.make({ limit: 1, windowMillis: 3_600_000, maxKeys: reportedServers })
-  const [known, strangers] = [share(), share()]
+  const [known, strangers] = [perNeighbour(), perNeighbour()]
   return {
     line: ({ server, neighbour, isKnown }, steadyMillis) => {
       if (!told.allows(server, steadyMillis)) return undefined

@@ -83,6 +83,9 @@ const loadSqlite = () => {
   }
 }
 
+/** The file of a data directory that is locked. It is there once a server has held the directory. */
+export const lockIn = (path: string): string => join(path, "lock")
+
 /**
  * Takes the kernel's own lock on `<directory>/lock`, by way of an SQLite transaction that never writes. Whatever ends
  * the process ends the lock: nothing stale stays behind, and no process ID is ever believed. It also holds between
@@ -92,7 +95,7 @@ const lock = (path: string) =>
   Effect.acquireRelease(
     Effect.try({
       try: () => {
-        const database = new (loadSqlite().DatabaseSync)(join(path, "lock"))
+        const database = new (loadSqlite().DatabaseSync)(lockIn(path))
         try {
           database.exec("BEGIN EXCLUSIVE")
         } catch (cause) {

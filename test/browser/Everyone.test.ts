@@ -137,12 +137,15 @@ describe.skipIf(isMissing("chromium"))(named("the page for everyone", "chromium"
   it.live("is readable in the light scheme and in the dark one", () =>
     visit(browser, Network.ordinary(), async ({ page }) => {
       await probed(page)
+      // Rows are drawn where they are in sight.
+      await page.setViewportSize({ width: 1_280, height: 6_000 })
       for (const summary of await page.locator(".card summary").all()) await summary.click()
       const grounds = { light: "rgb(245, 246, 248)", dark: "rgb(14, 19, 25)" }
       for (const colorScheme of ["light", "dark"] as const) {
         await page.emulateMedia({ colorScheme })
         assert.strictEqual(await page.evaluate("getComputedStyle(document.body).backgroundColor"), grounds[colorScheme])
         for (const selector of [...textual, ...quiet]) {
+          await page.waitForSelector(selector, { state: "attached" })
           const contrast = await page.evaluate<number>(`probe.contrast(${JSON.stringify(selector)})`)
           assert.isAtLeast(contrast, 4.5, `${selector} in ${colorScheme}`)
         }

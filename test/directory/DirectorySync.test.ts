@@ -200,7 +200,7 @@ describe("a server that asks again", () => {
       assert.isTrue(yield* soon(asks(asking, answering)))
       const after = yield* countsOf(asking)
       assert.strictEqual(after.accepted - before.accepted, 1)
-      assert.isAtMost(after.messages - before.messages, 8)
+      assert.isAtMost(after.messages - before.messages, 16)
       // What comes along with it is known, and nobody's fault.
       assert.strictEqual(after.known - before.known, after.messages - before.messages - 1)
       assert.strictEqual(after.refused, 0)

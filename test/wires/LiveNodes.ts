@@ -126,7 +126,7 @@ export const dial = (from: LiveNode, to: LiveNode): Effect.Effect<void> =>
   Effect.promise(() => from.libp2p.dial(multiaddr(to.address)))
 
 /** Polls until the condition holds, and dies when it does not within the time. */
-export const until = (condition: Effect.Effect<boolean>, withinMillis = 20_000): Effect.Effect<void> =>
+export const until = (condition: Effect.Effect<boolean>, withinMillis = 40_000): Effect.Effect<void> =>
   Effect.gen(function* () {
     const start = yield* Clock.currentTimeMillis
     yield* condition.pipe(

@@ -94,6 +94,7 @@ describe("GossipSub's score of a neighbour", () => {
         const [bad, good] = [yield* stranger(relay.address), yield* stranger(relay.address)]
         yield* dial(node, relay)
         yield* until(isInMesh(node, relay.self))
+        for (const peer of [node.self, bad.peerId, good.peerId]) yield* until(isInMesh(relay, peer))
         let number = 0
         const sayTwice = Effect.suspend(() =>
           bad.say(announceTopic, words(bad, number++).replace(`"healthy":true`, `"healthy":true,"healthy":true`))
