@@ -90,7 +90,13 @@ export const outputClosed: Effect.Effect<void> = Effect.callback((resume) => {
 /** A terminal sends Ctrl-C to all its processes, and npm hands it on once more: both are one. */
 const isEcho = (sinceFirstMillis: number) => process.stdin.isTTY === true && sinceFirstMillis < 100
 
-/** Runs the program as what this process is for. The first SIGINT or SIGTERM interrupts it, the second ends it at once. */
+/** The exit codes of a process that a second signal ends at once. */
+const forced = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const
+
+/**
+ * Runs the program as what this process is for. The first SIGINT or SIGTERM interrupts it, and so does the SIGHUP of a
+ * terminal that is closed; the second ends it at once.
+ */
 export const run = (program: Effect.Effect<unknown, unknown>): void => {
   const fiber = Effect.runFork(program)
   // Node ends when nothing is left to wait for, but a program that hangs must not look like one that is done.
@@ -98,13 +104,13 @@ export const run = (program: Effect.Effect<unknown, unknown>): void => {
   fiber.addObserver((exit) => process.exit(conclude(exit)))
 
   let firstAt: number | undefined
-  const onSignal = (signal: "SIGINT" | "SIGTERM") => {
+  const onSignal = (signal: keyof typeof forced) => {
     if (firstAt === undefined) {
       firstAt = performance.now()
       fiber.interruptUnsafe()
-    } else if (!isEcho(performance.now() - firstAt)) process.exit(signal === "SIGINT" ? 130 : 143)
+    } else if (!isEcho(performance.now() - firstAt)) process.exit(forced[signal])
   }
-  process.on("SIGINT", onSignal).on("SIGTERM", onSignal)
+  process.on("SIGINT", onSignal).on("SIGTERM", onSignal).on("SIGHUP", onSignal)
 
   // Whoever read the output has gone; what is left to do does not depend on that.
   for (const output of [process.stdout, process.stderr]) {

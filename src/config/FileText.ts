@@ -1,7 +1,8 @@
 /** The bytes of a configuration file as text: bounded, decoded strictly, and every way it can fail told in one line. */
 import { Effect, FileSystem, type PlatformError, Stream } from "effect"
 
-const mostBytes = 1024 * 1024
+/** Twenty times the example. What reads YAML compares each key with all others, so a megabyte of keys would take minutes. */
+const mostBytes = 256 * 1024
 
 /** Why there is no text. `isMissing` where nothing has that name. */
 export interface Unreadable {
@@ -16,7 +17,7 @@ const fromPlatform = ({ reason }: PlatformError.PlatformError): Unreadable => {
   return unreadable(reason._tag === "PermissionDenied" ? "reading it is not permitted" : "it cannot be read")
 }
 
-/** Reads a file, or a pipe, of at most 1 MiB of UTF-8. */
+/** Reads a file, or a pipe, of at most 256 KiB of UTF-8. */
 export const read = Effect.fn("FileText.read")(function* (path: string) {
   const fileSystem = yield* FileSystem.FileSystem
   const { type } = yield* Effect.mapError(fileSystem.stat(path), fromPlatform)

@@ -9,6 +9,7 @@ import { PGlite } from "@electric-sql/pglite"
 import { Effect, type Scope } from "effect"
 import type { Reactivity } from "effect/reactivity/Reactivity"
 import type { SqlError } from "effect/sql/SqlError"
+import { textOf } from "../logging/FactText.ts"
 import { DatabaseRefused } from "./Database.ts"
 import { openSession, type Session } from "./Sessions.ts"
 
@@ -30,19 +31,22 @@ const openDatabase = (directory: string): Effect.Effect<PGlite, DatabaseRefused,
   Effect.suspend(() => {
     // What PGlite throws says that it stopped; why, PostgreSQL wrote before.
     let lastWords: string | undefined
+    const isNew = !existsSync(directory)
     const onStderr = (line: string) => {
       lastWords = /(?:FATAL|PANIC): +(.*)/.exec(line)?.[1] ?? lastWords
       return false
     }
     const refused = (cause: unknown) => {
-      const why = lastWords ?? (cause instanceof Error ? cause.message : String(cause))
-      const problem = `it does not open (${why}) and is left as it is, move it away to start with an empty one`
+      const why = lastWords ?? textOf(cause instanceof Error ? cause.message : cause).slice(0, 200)
+      const problem = isNew
+        ? `it cannot be made (${why}), it takes about 40 MB of disk`
+        : `it does not open (${why}) and is left as it is, move it away to start with an empty one`
       return new DatabaseRefused({ location: directory, problem })
     }
     return Effect.acquireRelease(
       Effect.tryPromise({
         try: async () => {
-          if (!existsSync(directory)) await create(directory)
+          if (isNew) await create(directory)
           // Without this file PGlite takes the directory for an empty one, and makes a database over what is there.
           if (!existsSync(`${directory}/PG_VERSION`)) throw new Error("PG_VERSION is missing")
           return await PGlite.create(directory, { onStderr })

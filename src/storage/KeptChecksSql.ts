@@ -40,26 +40,29 @@ export const layer: Layer.Layer<KeptChecks, never, Tables | Gossip> = Layer.effe
       return rows.flatMap((row) => Option.toArray(Option.map(decodeRow(row), checkOf))).reverse()
     }).pipe(Effect.withSpan("KeptChecks.load"))
 
-    const write = Effect.fn("KeptChecks.write")(function* (checks: ReadonlyArray<SelfCheckRecord>) {
-      const rows = checks.map((check) => ({
-        owner,
-        started_millis: PgTypes.float8(check.startedWallMillis),
-        duration_millis: PgTypes.float8(check.durationMillis),
-        ok: check.ok,
-        error_class: textOf(check.errorClass)
-      }))
-      const [first, ...others] = rows
-      if (first === undefined) return
-      const sql = yield* tables.sql
-      yield* sql`INSERT INTO discovery_checks ${sql.insert([first, ...others])} ON CONFLICT DO NOTHING`
-      yield* sql`
+    const write = Effect.fn("KeptChecks.write")(
+      function* (checks: ReadonlyArray<SelfCheckRecord>) {
+        const rows = checks.map((check) => ({
+          owner,
+          started_millis: PgTypes.float8(check.startedWallMillis),
+          duration_millis: PgTypes.float8(check.durationMillis),
+          ok: check.ok,
+          error_class: textOf(check.errorClass)
+        }))
+        const [first, ...others] = rows
+        if (first === undefined) return
+        const sql = yield* tables.sql
+        yield* sql`INSERT INTO discovery_checks ${sql.insert([first, ...others])} ON CONFLICT DO NOTHING`
+        yield* sql`
         DELETE FROM discovery_checks WHERE owner = ${owner} AND started_millis < (
           SELECT min(started_millis) FROM (
             SELECT started_millis FROM discovery_checks
             WHERE owner = ${owner} ORDER BY started_millis DESC LIMIT ${windowLength}
           ) AS last_checks
         )`
-    })
+      },
+      Effect.tapError(() => tables.doubt)
+    )
 
     return { load, write }
   })

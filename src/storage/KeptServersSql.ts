@@ -76,11 +76,12 @@ export const layer: Layer.Layer<KeptServers, never, Tables | Gossip> = Layer.eff
       return servers.flatMap((row) => Option.toArray(Option.map(row, serverOf)))
     })
 
-    const write = Effect.fn("KeptServers.write")(function* (servers: ReadonlyArray<KeptServer>) {
-      if (servers.length === 0) return
-      const sql = yield* tables.sql
-      const of = <A>(pick: (server: KeptServer) => A | undefined) => servers.map((server) => pick(server) ?? null)
-      yield* sql`
+    const write = Effect.fn("KeptServers.write")(
+      function* (servers: ReadonlyArray<KeptServer>) {
+        if (servers.length === 0) return
+        const sql = yield* tables.sql
+        const of = <A>(pick: (server: KeptServer) => A | undefined) => servers.map((server) => pick(server) ?? null)
+        yield* sql`
         INSERT INTO discovery_servers AS kept
         SELECT ${owner}::text, server_id, announcement, announcement_nanos::numeric,
                heartbeat, heartbeat_nanos::numeric, first_heard_millis, last_heard_millis, addresses
@@ -137,7 +138,9 @@ export const layer: Layer.Layer<KeptServers, never, Tables | Gossip> = Layer.eff
           OR (excluded.heartbeat_nanos = kept.heartbeat_nanos AND excluded.heartbeat <> kept.heartbeat)
           OR (kept.announcement IS NULL AND excluded.announcement IS NOT NULL)
           OR (kept.heartbeat IS NULL AND excluded.heartbeat IS NOT NULL)`
-    })
+      },
+      Effect.tapError(() => tables.doubt)
+    )
 
     const evict = Effect.fn("KeptServers.evict")(function* (servers: ReadonlyArray<PeerId>) {
       if (servers.length === 0) return

@@ -74,6 +74,8 @@ export class Tables extends Context.Service<
   Tables,
   {
     readonly sql: Effect.Effect<SqlClient, SqlError | MigrationError>
+    /** A write has failed: whoever needs the tables next looks again whether they are there, for they may have gone. */
+    readonly doubt: Effect.Effect<void>
   }
 >()("ricochet-discovery/storage/Tables") {
   static readonly layer: Layer.Layer<Tables, never, Database> = Layer.effect(
@@ -86,6 +88,9 @@ export class Tables extends Context.Service<
           if (!isMigrated) yield* migrate(sql)
           isMigrated = true
           return sql
+        }),
+        doubt: Effect.sync(() => {
+          isMigrated = false
         })
       }
     })

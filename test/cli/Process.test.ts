@@ -16,7 +16,7 @@ const messages = (stdout: string) =>
     .map((line) => JSON.parse(line))
 
 describe("a process that is told to stop", () => {
-  for (const signal of ["SIGINT", "SIGTERM"] as const) {
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
     it(`R13 R23 releases what it holds and ends with 0 on ${signal}`, slow, async () => {
       const ended = await run(program, ["clean"], { onOutput: signalling(["ready", signal]) })
       assert.strictEqual(ended.code, 0)

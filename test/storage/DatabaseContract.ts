@@ -1,6 +1,6 @@
 /** What holds of the database and of what is kept in it, whichever database it is. */
 import { assert, layer } from "@effect/vitest"
-import { Clock, Deferred, Effect, Fiber, Layer } from "effect"
+import { Clock, Deferred, Effect, Exit, Fiber, Layer } from "effect"
 import { Gossip } from "../../src/gossip/Gossip.ts"
 import { SelfCheck, type SelfCheckRecord } from "../../src/health/SelfCheck.ts"
 import type { PeerId } from "../../src/identity/PeerId.ts"
@@ -237,6 +237,19 @@ export const suite = (name: string, database: Layer.Layer<Database, unknown>) =>
         yield* sql`DELETE FROM discovery_servers WHERE owner = ${owner}`
       }).pipe(Effect.provide(keeping(owner)))
     })
+
+    it.effect("R14 makes its tables again where they have gone, at the next write", () =>
+      Effect.gen(function* () {
+        const [{ sql }, servers, checks] = [yield* Database, yield* KeptServers, yield* KeptChecks]
+        yield* servers.write([kept("a")])
+        yield* sql`DROP TABLE discovery_servers, discovery_checks, discovery_migrations`
+        assert.isTrue(Exit.isFailure(yield* Effect.exit(servers.write([kept("b")]))))
+        yield* servers.write([kept("b")])
+        yield* checks.write([check(1)])
+        assert.deepStrictEqual(yield* servers.load(...always), [kept("b")])
+        assert.deepStrictEqual(yield* checks.load, [check(1)])
+      }).pipe(Effect.provide(keeping()))
+    )
 
     it.effect("R14 keeps the servers of two that share it apart", () =>
       Effect.gen(function* () {
