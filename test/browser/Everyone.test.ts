@@ -51,7 +51,10 @@ describe.skipIf(isMissing("chromium"))(named("the page for everyone", "chromium"
       await page.keyboard.press("ArrowUp")
       await page.keyboard.press("Enter")
       await page.locator("#detail[open]").waitFor()
-      assert.strictEqual(await seen(page.locator("#detail-title")), order.at(-2))
+      await eventually(
+        () => seen(page.locator("#detail-title")),
+        (title) => title === order.at(-2)
+      )
       await page.keyboard.press("/")
       assert.notStrictEqual(await focused(), "text")
       await page.keyboard.press("Escape")
